@@ -1,0 +1,1 @@
+"""Values every layer may know: names, frontier, schedule, spec, errors, results."""

@@ -1,0 +1,237 @@
+"""The one hierarchy of errors: what happened, where, what to do next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+Kind = Literal["user", "schema", "transient", "bug"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position in a SQL text, both counted from 1."""
+
+    line: int
+    column: int
+
+    def caret(self, text: str) -> str:
+        """The line of `text` with a caret under the column."""
+        lines = text.splitlines() or [""]
+        line = lines[min(self.line, len(lines)) - 1]
+        return f"{line}\n{' ' * (self.column - 1)}^"
+
+
+class HeadwaterError(Exception):
+    """Base of every error Headwater raises on purpose.
+
+    Attributes:
+        code: stable identifier `HW####`, documented in `docs/errors.md`.
+        kind: who can act: `user`, `schema`, `transient` (a retry may help), `bug`.
+        place: position in the SQL text, when the error is about SQL.
+        hint: what to do next.
+    """
+
+    code: ClassVar[str] = "HW9000"
+    kind: ClassVar[Kind] = "bug"
+    summary: ClassVar[str] = "unexpected failure"
+
+    def __init__(
+        self, what: str, *, hint: str = "", place: Place | None = None, sql: str | None = None
+    ) -> None:
+        self.what = what
+        self.hint = hint
+        self.place = place
+        self.sql = sql
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        parts = [f"{self.code}: {self.what}"]
+        if self.place is not None:
+            parts.append(f"at line {self.place.line}, column {self.place.column}")
+            if self.sql is not None:
+                parts.append(self.place.caret(self.sql))
+        if self.hint:
+            parts.append(f"Do: {self.hint}")
+        return "\n".join(parts)
+
+
+class InvalidName(HeadwaterError):
+    """A table or column name that cannot be used."""
+
+    code, kind, summary = "HW1001", "user", "invalid name"
+
+    def __init__(self, name: str, *, reserved: bool = False) -> None:
+        why = "is reserved" if reserved else "is not a valid table name"
+        super().__init__(
+            f"{name!r} {why}",
+            hint="use name or namespace.name, made of letters, digits and underscores",
+        )
+
+
+class SqlSyntaxError(HeadwaterError):
+    """The SQL text cannot be parsed."""
+
+    code, kind, summary = "HW1002", "user", "SQL syntax error"
+
+
+class UnknownTable(HeadwaterError):
+    """A query reads a table that does not exist."""
+
+    code, kind, summary = "HW1003", "user", "unknown table"
+
+
+class UnknownColumn(HeadwaterError):
+    """A query uses a column that does not exist, or is ambiguous."""
+
+    code, kind, summary = "HW1004", "user", "unknown or ambiguous column"
+
+
+class DuplicateColumn(HeadwaterError):
+    """The output of a query has two columns of one name, or a reserved one."""
+
+    code, kind, summary = "HW1005", "user", "duplicate or reserved output column"
+
+
+class InvalidQuery(HeadwaterError):
+    """The query is valid SQL but cannot define a stream table."""
+
+    code, kind, summary = "HW1006", "user", "query cannot define a stream table"
+
+
+class NonDeterministicQuery(HeadwaterError):
+    """The query gives other rows each time it runs."""
+
+    code, kind, summary = "HW1007", "user", "non-deterministic query"
+
+
+class InvalidOption(HeadwaterError):
+    """An option has a value it cannot have."""
+
+    code, kind, summary = "HW1008", "user", "invalid option"
+
+
+class UnknownSetting(HeadwaterError):
+    """A setting that does not exist, or a value out of its range."""
+
+    code, kind, summary = "HW1009", "user", "unknown setting or invalid value"
+
+
+class StreamTableExists(HeadwaterError):
+    """A table of that name is there already."""
+
+    code, kind, summary = "HW2001", "user", "table exists already"
+
+
+class StreamTableNotFound(HeadwaterError):
+    """No stream table of that name."""
+
+    code, kind, summary = "HW2002", "user", "no such stream table"
+
+
+class HasDependents(HeadwaterError):
+    """Other stream tables read this one."""
+
+    code, kind, summary = "HW2003", "user", "other stream tables depend on it"
+
+
+class DependencyCycle(HeadwaterError):
+    """Stream tables would read each other in a circle."""
+
+    code, kind, summary = "HW2004", "user", "cyclic dependency"
+
+
+class NotIncremental(HeadwaterError):
+    """INCREMENTAL was asked for and the query cannot be maintained that way."""
+
+    code, kind, summary = "HW2005", "user", "query cannot be maintained incrementally"
+
+
+class FullRefreshRefused(HeadwaterError):
+    """A full refresh would be needed and the mode forbids it."""
+
+    code, kind, summary = "HW3001", "user", "a full refresh is needed and the mode forbids it"
+
+
+class StreamTableSuspended(HeadwaterError):
+    """The stream table is suspended."""
+
+    code, kind, summary = "HW3002", "user", "stream table is suspended"
+
+
+class UniqueKeyViolated(HeadwaterError):
+    """The declared unique key is not unique in the result."""
+
+    code, kind, summary = "HW3003", "user", "declared unique key is violated"
+
+
+class AppendOnlyViolated(HeadwaterError):
+    """A source of an append-only stream table had deletes or updates."""
+
+    code, kind, summary = "HW3004", "user", "append-only promise is violated"
+
+
+class SourceSchemaChanged(HeadwaterError):
+    """A column the query uses was dropped, renamed or retyped."""
+
+    code, kind, summary = "HW4001", "schema", "schema of a source changed"
+
+
+class SourceMissing(HeadwaterError):
+    """A source table is gone."""
+
+    code, kind, summary = "HW4002", "schema", "source table is missing"
+
+
+class StorageDamaged(HeadwaterError):
+    """Files or metadata of a table are missing or unreadable."""
+
+    code, kind, summary = "HW4003", "schema", "table files are missing or unreadable"
+
+
+class CatalogDamaged(HeadwaterError):
+    """A row of the catalog cannot be read."""
+
+    code, kind, summary = "HW4004", "schema", "catalog row is unreadable"
+
+
+class VersionExpired(HeadwaterError):
+    """A version needed to answer is no longer retained."""
+
+    code, kind, summary = "HW4005", "schema", "needed table version has expired"
+
+
+class RefreshConflict(HeadwaterError):
+    """Another run published first; this one was refused and changed nothing."""
+
+    code, kind, summary = "HW5001", "transient", "another refresh published first"
+
+
+class CatalogBusy(HeadwaterError):
+    """The catalog database did not answer in time."""
+
+    code, kind, summary = "HW5002", "transient", "catalog database is busy"
+
+
+class CatalogTooNew(HeadwaterError):
+    """The catalog was written by a newer Headwater."""
+
+    code, kind, summary = "HW5003", "user", "catalog schema is newer than this package"
+
+
+class SparkUnavailable(HeadwaterError):
+    """Spark or Java cannot be started."""
+
+    code, kind, summary = "HW5004", "user", "Spark cannot be started"
+
+
+class QueryFailed(HeadwaterError):
+    """Spark refused or failed to run the query."""
+
+    code, kind, summary = "HW5005", "user", "the query failed in Spark"
+
+
+class PlanBug(HeadwaterError):
+    """A compiler contract is broken: a bug in Headwater."""
+
+    code, kind, summary = "HW9001", "bug", "internal: compiler contract broken"

@@ -1,0 +1,70 @@
+"""Table names: parsed once at the door, quoted whenever they reach SQL."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from headwater.core.errors import InvalidName
+
+DEFAULT_NAMESPACE = "default"
+HIDDEN_PREFIX = "__hw_"
+
+_PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_PLAIN = re.compile(r"\A(?:(?P<ns>[A-Za-z_][A-Za-z0-9_]*)\.)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\Z")
+_RESERVED_NAMESPACES = frozenset({"headwater", "information_schema", "system"})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TableName:
+    """`namespace.name`, both lower case: Spark resolves names without regard to case."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.name}"
+
+    @classmethod
+    def parse(cls, text: str | TableName) -> TableName:
+        """Read `name` or `namespace.name`.
+
+        >>> str(TableName.parse("Orders"))
+        'default.orders'
+        """
+        if isinstance(text, TableName):
+            return text
+        match = _PLAIN.match(text) if isinstance(text, str) else None
+        if match is None:
+            raise InvalidName(str(text))
+        return cls((match["ns"] or DEFAULT_NAMESPACE).lower(), match["name"].lower())
+
+    def check_creatable(self) -> TableName:
+        """Refuse names that a stream table must not have."""
+        if self.namespace in _RESERVED_NAMESPACES or self.name.startswith(HIDDEN_PREFIX):
+            raise InvalidName(str(self), reserved=True)
+        if not (_PART.fullmatch(self.namespace) and _PART.fullmatch(self.name)):
+            raise InvalidName(str(self))
+        return self
+
+    def sql(self, catalog: str) -> str:
+        """The quoted three-part name for Spark SQL."""
+        return ".".join(quote(part) for part in (catalog, self.namespace, self.name))
+
+
+def quote(identifier: str) -> str:
+    """Quote one identifier for Spark SQL.
+
+    >>> quote("a`b")
+    '`a``b`'
+    """
+    return "`" + identifier.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    r"""Quote a string literal for Spark SQL.
+
+    >>> literal("it's")
+    "'it\\'s'"
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
