@@ -231,7 +231,27 @@ class QueryFailed(HeadwaterError):
     code, kind, summary = "HW5005", "user", "the query failed in Spark"
 
 
+class CatalogUnavailable(HeadwaterError):
+    """The catalog database cannot be opened or written: address, driver, rights, disk."""
+
+    code, kind, summary = "HW5006", "user", "catalog database cannot be used"
+
+
+class RunInterrupted(HeadwaterError):
+    """The process that ran a refresh ended before the refresh did."""
+
+    code, kind, summary = "HW5007", "transient", "the process that ran the refresh ended"
+
+
 class PlanBug(HeadwaterError):
     """A compiler contract is broken: a bug in Headwater."""
 
     code, kind, summary = "HW9001", "bug", "internal: compiler contract broken"
+
+
+class HeadwaterWarning(UserWarning):
+    """Something that works, and that the user should know; `code` names it."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(f"{code}: {message}")

@@ -1,1 +1,1 @@
-"""TBD."""
+"""Turns a definition into the statements that keep its stream table equal to its query."""

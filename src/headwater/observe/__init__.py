@@ -1,1 +1,1 @@
-"""TBD."""
+"""What happened, as typed events."""

@@ -1,1 +1,1 @@
-"""TBD."""
+"""Where versions and changes come from: table metadata, change windows, branches."""

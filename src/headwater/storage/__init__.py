@@ -1,1 +1,1 @@
-"""TBD."""
+"""Stream tables on disk: create, evolve, stage, apply, publish."""

@@ -1,0 +1,63 @@
+# Headwater: `make demo` and `make test` do everything a fresh machine needs.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.ready
+export PYTHONPATH := src
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast test-long lint format types layers coverage goldens docs bench lock clean java
+
+help: ## Show this list.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+$(STAMP): requirements.lock pyproject.toml scripts/setup.sh
+	@bash scripts/setup.sh "$(PYTHON)" "$(VENV)"
+	@touch $@
+
+java: $(STAMP)
+	@bash scripts/java.sh
+
+demo: $(STAMP) java ## Start a hub, make stream tables, change data, refresh, show what happened.
+	@$(BIN)/python -m headwater.cli.main demo
+
+test: $(STAMP) java lint types layers ## Everything CI runs: lint, types, layers, all tests, coverage.
+	@$(BIN)/python -m pytest -q -m "not long" --cov --cov-report= $(PYTEST_ARGS)
+	@$(BIN)/python scripts/coverage.py
+
+test-fast: $(STAMP) ## Tests that need no JVM and no database server, under a minute.
+	@$(BIN)/python -m pytest -q -m "not spark and not postgres and not long" $(PYTEST_ARGS)
+
+test-long: $(STAMP) java ## Repetitions and long runs: crash rounds, random queries, full workloads.
+	@$(BIN)/python -m pytest -q -m "long" --timeout 7200 $(PYTEST_ARGS)
+
+lint: $(STAMP) ## Lint, format check, file sizes.
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/python scripts/check_sources.py
+
+format: $(STAMP) ## Format the sources.
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+types: $(STAMP) ## mypy strict.
+	@$(BIN)/python -m mypy --no-error-summary
+
+layers: $(STAMP) ## Check that imports only point down.
+	@$(BIN)/lint-imports --no-cache > build/layers.txt 2>&1 || (cat build/layers.txt; exit 1)
+
+goldens: $(STAMP) ## Rewrite the golden SQL files; review the diff.
+	@HW_WRITE_GOLDENS=1 $(BIN)/python -m pytest -q tests/delta -k golden
+
+docs: $(STAMP) ## Write the generated pages under docs/.
+	@$(BIN)/python scripts/docs.py
+
+bench: $(STAMP) java ## Run the benchmarks; results go to bench/results/.
+	@$(BIN)/python -m bench.refresh_floor
+
+lock: $(STAMP) ## Resolve the dependencies again.
+	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \
+	  --all-extras -o requirements.lock pyproject.toml
+
+clean: ## Remove the environment and all caches.
+	@rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache

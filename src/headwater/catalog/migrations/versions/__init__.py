@@ -1,0 +1,1 @@
+"""One module per migration; a released one never changes."""

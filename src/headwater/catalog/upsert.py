@@ -1,0 +1,25 @@
+"""Insert or update in one statement, in the dialect of the database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Table
+    from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
+    from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
+
+
+def insert_row(
+    dialect: str, table: Table, values: Mapping[str, Any]
+) -> SqliteInsert | PostgresInsert:
+    """An INSERT that understands ON CONFLICT; only the dialect in use is imported."""
+    if dialect == "sqlite":
+        from sqlalchemy.dialects import sqlite
+
+        return sqlite.insert(table).values(dict(values))
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table).values(dict(values))

@@ -1,0 +1,244 @@
+"""Runs SQL text on a hub: statements about stream tables here, everything else in Spark.
+
+In plain Spark SQL a stream table shows its visible columns only: each place that reads one is
+replaced by a sub-select, in the text the user wrote.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from headwater.core.errors import (
+    HeadwaterError,
+    InvalidName,
+    InvalidOption,
+    StreamTableNotFound,
+)
+from headwater.core.names import TableName, quote
+from headwater.core.results import StatusRow
+from headwater.core.spelling import nearest
+from headwater.sql.references import substitute
+from headwater.sql.statements import (
+    AlterStreamTable,
+    CallFunction,
+    CreateStreamTable,
+    DescribeStreamTable,
+    DropStreamTable,
+    ExplainCreate,
+    ExplainStreamTable,
+    RefreshStreamTable,
+    ResumeStreamTable,
+    ShowStreamTables,
+    Statement,
+    SuspendStreamTable,
+    parse_statement,
+    shift,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from headwater.hub import Hub
+    from headwater.refresh.runtime import Runtime
+    from headwater.sql.references import TableReference
+
+CALLABLE = (
+    "create_stream_table",
+    "alter_stream_table",
+    "drop_stream_table",
+    "refresh_stream_table",
+    "refresh",
+    "refresh_if_stale",
+    "resume_stream_table",
+    "repair_stream_table",
+    "validate",
+    "explain",
+    "verify",
+    "status",
+    "history",
+    "dependencies",
+    "set",
+    "settings",
+)
+
+
+def run_sql(hub: Hub, runtime: Runtime, text: str) -> DataFrame:
+    """Run one statement."""
+    statement = parse_statement(text)
+    if statement is None:
+        return _spark(runtime, text)
+    try:
+        return _frame(runtime, _execute(hub, statement))
+    except HeadwaterError as error:
+        raise shift(error, statement) from error.__cause__
+
+
+def _execute(hub: Hub, statement: Statement) -> Any:
+    match statement:
+        case CreateStreamTable():
+            return _create(hub, statement)
+        case AlterStreamTable(name=name, options=options, query=query):
+            given: dict[str, Any] = dict(options)
+            if query is not None:
+                given["query"] = query.text
+            return hub.alter_stream_table(str(name), **given).status()
+        case SuspendStreamTable(name=name):
+            return hub.alter_stream_table(str(name), status="SUSPENDED").status()
+        case ResumeStreamTable(name=name):
+            return hub.resume_stream_table(str(name)).status()
+        case DropStreamTable():
+            return _drop(hub, statement)
+        case RefreshStreamTable(name=name, full=full):
+            return hub.refresh_stream_table(str(name), full=full)
+        case ShowStreamTables():
+            return hub.status() or _Nothing(StatusRow)
+        case DescribeStreamTable(name=name):
+            return _describe(hub, name)
+        case ExplainStreamTable(name=name, what=what):
+            return _lines(str(hub.explain(str(name), what)))
+        case ExplainCreate(create=create, what=what):
+            return _lines(str(hub.explain(create.query.text, what)))
+        case CallFunction():
+            return _call(hub, statement)
+    raise InvalidOption(f"{type(statement).__name__} cannot be run here", hint="see the SQL page")
+
+
+def _create(hub: Hub, statement: CreateStreamTable) -> Any:
+    options: dict[str, Any] = dict(statement.options)
+    made = hub.create_stream_table(
+        str(statement.name),
+        statement.query.text,
+        if_not_exists=statement.if_not_exists,
+        or_replace=statement.or_replace,
+        **options,
+    )
+    return made.status()
+
+
+def _drop(hub: Hub, statement: DropStreamTable) -> Any:
+    try:
+        hub.drop_stream_table(str(statement.name), cascade=statement.cascade)
+    except StreamTableNotFound:
+        if not statement.if_exists:
+            raise
+        return [{"name": str(statement.name), "result": "not there"}]
+    return [{"name": str(statement.name), "result": "dropped"}]
+
+
+def _describe(hub: Hub, name: TableName) -> list[dict[str, str]]:
+    row = hub.status(str(name))[0]
+    return [{"property": f.name, "value": _text(getattr(row, f.name))} for f in fields(row)]
+
+
+def _call(hub: Hub, statement: CallFunction) -> Any:
+    if statement.function not in CALLABLE:
+        guess = nearest(statement.function, CALLABLE)
+        raise InvalidOption(
+            f"there is no function headwater.{statement.function}",
+            hint=f"did you mean {guess}?" if guess else f"known: {', '.join(CALLABLE)}",
+        )
+    try:
+        result = getattr(hub, statement.function)(*statement.arguments, **dict(statement.named))
+    except TypeError as error:
+        raise InvalidOption(
+            f"headwater.{statement.function}: {error}", hint="see the reference for its arguments"
+        ) from None
+    return result.status() if type(result).__name__ == "StreamTable" else result
+
+
+def _spark(runtime: Runtime, text: str) -> DataFrame:
+    shown = substitute(text, lambda ref: _visible(runtime, ref))
+    session = runtime.engine.user
+    frame = runtime.engine.run(session, text if shown is None else shown)
+    hidden = [c for c in frame.columns if c.startswith("__hw_")]
+    if hidden:
+        frame = frame.drop(*hidden)
+    if frame.columns[:1] == ["col_name"]:
+        frame = frame.where("NOT startswith(col_name, '__hw_')")
+    return frame
+
+
+def _visible(runtime: Runtime, reference: TableReference) -> str | None:
+    """A sub-select of the visible columns, for tables that have others."""
+    parts = reference.parts
+    if len(parts) > 3 or (len(parts) == 3 and parts[0] != runtime.lake.catalog):
+        return None
+    try:
+        name = TableName.parse(".".join(parts[-2:]))
+    except InvalidName:
+        return None
+    metadata = runtime.tables.metadata(name)
+    names = [f.name for f in metadata.current_schema.fields] if metadata is not None else []
+    if not any(n.startswith("__hw_") for n in names):
+        return None
+    shown = ", ".join(quote(n) for n in names if not n.startswith("__hw_"))
+    travel = f" {reference.travel}" if reference.travel else ""
+    return f"(SELECT {shown} FROM {name.sql(runtime.lake.catalog)}{travel})"
+
+
+class _Nothing:
+    """No rows, with the columns of a row type."""
+
+    def __init__(self, kind: type) -> None:
+        self.columns = [f.name for f in fields(kind)]
+
+
+def _lines(text: str) -> list[dict[str, str]]:
+    return [{"explanation": line} for line in text.splitlines()] or [{"explanation": ""}]
+
+
+def _frame(runtime: Runtime, result: Any) -> DataFrame:
+    """A result as a DataFrame of strings, numbers and booleans."""
+    session = runtime.engine.user
+    if isinstance(result, _Nothing):
+        schema = ", ".join(f"{quote(c)} string" for c in result.columns)
+        return session.createDataFrame([], schema)
+    rows = [_document(r) for r in _rows(result)]
+    if not rows:
+        return session.createDataFrame([], "result string")
+    columns = list(rows[0])
+    schema = ", ".join(f"{quote(c)} {_kind([r[c] for r in rows])}" for c in columns)
+    values = [tuple(_cell(r[c]) for c in columns) for r in rows]
+    return session.createDataFrame(values, schema)
+
+
+def _rows(result: Any) -> Sequence[Any]:
+    if isinstance(result, dict) and all(is_dataclass(v) for v in result.values()):
+        return [{"name": k, **_document(v)} for k, v in result.items()]
+    if isinstance(result, list | tuple):
+        return result
+    return [{"result": None}] if result is None else [result]
+
+
+def _document(row: Any) -> Mapping[str, Any]:
+    if isinstance(row, dict):
+        return row
+    if is_dataclass(row) and not isinstance(row, type):
+        return asdict(row)
+    return {"result": row}
+
+
+def _kind(values: Sequence[Any]) -> str:
+    kinds = {type(v) for v in values if v is not None}
+    if kinds == {bool}:
+        return "boolean"
+    if kinds == {int}:
+        return "bigint"
+    return "double" if kinds and kinds <= {int, float} else "string"
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float) else _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, dict | list | tuple):
+        import msgspec
+
+        return msgspec.json.encode(value).decode()
+    return str(value)

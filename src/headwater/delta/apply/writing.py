@@ -1,0 +1,59 @@
+"""What the apply steps share: the compilation they belong to and how plans become text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headwater.delta.program import TARGET
+from headwater.delta.stages import Stager, reads_content
+from headwater.sql.operators import Column, Node, Reference
+from headwater.sql.render import to_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headwater.core.names import TableName
+    from headwater.core.spec import ApplyKind
+    from headwater.delta.context import DeltaContext
+    from headwater.delta.physical import Root
+    from headwater.delta.program import Stage
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The statement that changes the target, and what must be staged before it."""
+
+    kind: ApplyKind
+    stages: tuple[Stage, ...]
+    statement: str
+
+
+@dataclass(frozen=True)
+class Writing:
+    """One compilation: the stored relation, the changes, the sources in hole order."""
+
+    root: Root
+    ctx: DeltaContext
+    sources: Sequence[TableName]
+
+    def using(self, tree: Node) -> tuple[tuple[Stage, ...], str]:
+        """Stages and text of a MERGE source.
+
+        A MERGE reads its source several times, so one that reads tables is staged as a whole;
+        one that reads only changes is small and stays in the statement.
+        """
+        stager = Stager(self.ctx.shared, self.sources)
+        rest = stager.taken(tree, whole=reads_content(tree))
+        return stager.stages, to_sql(rest, self.sources, pretty=True)
+
+    def query(self, tree: Node) -> tuple[tuple[Stage, ...], str]:
+        """Stages and text of a query that is read once."""
+        stager = Stager(self.ctx.shared, self.sources)
+        rest = stager.taken(tree)
+        return stager.stages, to_sql(rest, self.sources, pretty=True)
+
+    def stored(self, names: Sequence[str]) -> Node:
+        """Columns of the target as it is before this refresh."""
+        types = {c.name: c.type for c in self.root.tree.columns}
+        return Reference(TARGET, tuple((n, Column(n, types.get(n))) for n in names))

@@ -1,0 +1,119 @@
+"""Finds the outer rows a changed subquery can concern, through the equalities that tie them.
+
+In `WHERE e.dept = d.id` inside a subquery over e, a changed row of e concerns only outer rows with
+that id. Each changed source of the subquery must lie below such a filter; one that does not can
+concern every outer row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlglot import exp
+
+from headwater.delta.predicates import all_of, conjuncts, matches, uses_only
+from headwater.sql.operators import (
+    Column,
+    Distinct,
+    Filter,
+    Join,
+    JoinKind,
+    Node,
+    Project,
+    Union,
+    names_in,
+)
+
+if TYPE_CHECKING:
+    from headwater.delta.context import DeltaContext
+
+
+class Tie(NamedTuple):
+    """Rows of `relation` concern outer rows where each inner expression equals its outer one."""
+
+    relation: Node
+    inner: tuple[exp.Expr, ...]
+    outer: tuple[str, ...]
+
+
+def correlated_rows(outer: Node, subquery: Node, ctx: DeltaContext) -> Node:
+    """The rows of the old outer relation that a change of the subquery can concern."""
+    old = ctx.old(outer)
+    ties = _ties(subquery, frozenset(outer.names), ctx)
+    if not ties or len({t.outer for t in ties}) > 1:
+        return old
+    names = ctx.fresh(len(ties[0].outer))
+    parts = [_keys(tie, names, ctx) for tie in ties]
+    schema = parts[0].columns
+    keys = parts[0] if len(parts) == 1 else Union(tuple(parts), schema)
+    found = ctx.share(Distinct(keys))
+    return Join(old, found, JoinKind.SEMI, matches(ties[0].outer, names))
+
+
+def tied_columns(outer: Node, subquery: Node, ctx: DeltaContext) -> tuple[str, ...]:
+    """The outer columns through which changes reach outer rows; none: all rows are concerned."""
+    ties = _ties(subquery, frozenset(outer.names), ctx)
+    return ties[0].outer if ties and len({t.outer for t in ties}) == 1 else ()
+
+
+def _keys(tie: Tie, names: tuple[str, ...], ctx: DeltaContext) -> Node:
+    delta = ctx.change(tie.relation)
+    items = tuple((Column(n), e.copy()) for n, e in zip(names, tie.inner, strict=True))
+    return Project(delta.tree, items)
+
+
+def _ties(node: Node, outer: frozenset[str], ctx: DeltaContext) -> list[Tie] | None:
+    """One tie per changed part; None when some change is not tied by an equality."""
+    if not ctx.changed(node):
+        return []
+    own = _tie(node, outer)
+    if own is not None:
+        return [own]
+    if not node.inputs:
+        return None
+    found: list[Tie] = []
+    for child in node.inputs:
+        below = _ties(child, outer, ctx)
+        if below is None:
+            return None
+        found += below
+    return found
+
+
+def _tie(node: Node, outer: frozenset[str]) -> Tie | None:
+    """The tie an inner relation has through its own condition."""
+    if isinstance(node, Filter):
+        relation, condition = node.input, node.predicate
+    elif isinstance(node, Join) and node.kind is JoinKind.INNER and node.condition is not None:
+        relation, condition = Join(node.left, node.right), node.condition
+    else:
+        return None
+    if _is_correlated(relation, outer):
+        return None
+    inside = frozenset(relation.names)
+    parts = conjuncts(condition)
+    pairs = [pair for part in parts if (pair := _equality(part, inside, outer))]
+    if not pairs:
+        return None
+    own = all_of([p for p in parts if uses_only(p, inside)])
+    pairs.sort(key=lambda pair: pair[1])
+    reduced = Filter(relation, own) if own is not None else relation
+    if isinstance(relation, Join) and own is not None:
+        reduced = Join(relation.left, relation.right, JoinKind.INNER, own)
+    return Tie(reduced, tuple(e for e, _ in pairs), tuple(o for _, o in pairs))
+
+
+def _equality(
+    part: exp.Expr, inside: frozenset[str], outer: frozenset[str]
+) -> tuple[exp.Expr, str] | None:
+    if not isinstance(part, (exp.EQ, exp.NullSafeEQ)):
+        return None
+    for inner, other in ((part.left, part.right), (part.right, part.left)):
+        bare = other.unnest()
+        if isinstance(bare, exp.Column) and bare.name in outer and uses_only(inner, inside):
+            return inner, bare.name
+    return None
+
+
+def _is_correlated(node: Node, outer: frozenset[str]) -> bool:
+    return any(names_in(e) & outer for n in node.walk() for e in n.expressions)

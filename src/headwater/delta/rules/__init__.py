@@ -1,0 +1,1 @@
+"""One delta rule per operator; `headwater.delta.dispatch` knows them all."""

@@ -1,0 +1,52 @@
+"""D(f(L; R)) = f(D L; R¹) + Σ over l ∈ A, f(l; R⁰) ≠ f(l; R¹) of f(l; R¹) − f(l; R⁰).
+
+f adds the value of a subquery over R to each row of L, so for fixed R it is linear in L. A holds
+the rows of L⁰ that correlate with some changed row of R, all of L⁰ if no equality ties them. The
+subquery is evaluated as written at either version, which keeps its rules for NULL and for empty
+results; rows whose value stays the same drop out before they are counted.
+
+Reference: DBSP (2022), bilinear operators with one side nested. Cost: D(L) and A, each with the
+subquery at its version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from headwater.delta.change import WEIGHT_COLUMN, Delta, added, big, passed, settled, weighted
+from headwater.delta.correlation import correlated_rows
+from headwater.sql.operators import Apply, Column, Filter, Project
+
+if TYPE_CHECKING:
+    from headwater.delta.context import DeltaContext
+    from headwater.sql.operators import Node
+
+
+def delta(node: Apply, ctx: DeltaContext) -> Delta:
+    """Changed outer rows, and outer rows whose subquery value changed."""
+    outer = ctx.delta(node.input)
+    terms: list[Node] = []
+    if outer is not None:
+        outer = settled(outer)
+        evaluated = replace(node, input=outer.tree, subquery=ctx.new(node.subquery))
+        terms.append(weighted(evaluated, node.columns))
+    if not ctx.changed(node.subquery):
+        return Delta(terms[0], inserts_only=outer is not None and outer.inserts_only)
+    turned = _turned(node, ctx)
+    before = Column(ctx.fresh(1)[0], node.output.type)
+    both = Apply(turned, ctx.old(node.subquery), node.kind, before, node.operands)
+    same = exp.NullSafeEQ(this=before.ref, expression=node.output.ref)
+    rows = ctx.share(Filter(both, exp.Not(this=same)))
+    terms.append(weighted(rows, node.columns, big(1)))
+    items = (*passed(node.input.columns), (node.output, before.ref), (WEIGHT_COLUMN, big(-1)))
+    terms.append(Project(rows, items))
+    return Delta(added(terms, node.columns))
+
+
+def _turned(node: Apply, ctx: DeltaContext) -> Node:
+    """The old outer rows that may have another value, with their new value."""
+    rows = correlated_rows(node.input, node.subquery, ctx)
+    return replace(node, input=rows, subquery=ctx.new(node.subquery))

@@ -1,0 +1,76 @@
+"""Takes shared small relations out of a plan: each is computed once and then read by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.delta.program import STAGE_PREFIX, Stage
+from headwater.sql.operators import At, Filter, Node, Project, Reference, Scan, Values
+from headwater.sql.render import to_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headwater.core.names import TableName
+
+
+class Stager:
+    """Collects the stages of one program, in the order in which they must be computed."""
+
+    def __init__(self, shared: frozenset[Node], sources: Sequence[TableName]) -> None:
+        self._shared = shared
+        self._sources = sources
+        self._done: dict[Node, Node] = {}
+        self._stages: list[Stage] = []
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages so far."""
+        return tuple(self._stages)
+
+    def taken(self, root: Node, *, whole: bool = False) -> Node:
+        """The plan with shared relations read by name; `whole` makes the result a stage too."""
+        counts: dict[Node, int] = {}
+        _count(root, counts)
+        repeated = {n for n, times in counts.items() if times > 1 and n in self._shared}
+        rest = self._rewritten(root, repeated)
+        return self._stage(rest) if whole and not _is_cheap(rest) else rest
+
+    def _rewritten(self, node: Node, repeated: set[Node]) -> Node:
+        if node in self._done:
+            return self._done[node]
+        inputs = tuple(self._rewritten(child, repeated) for child in node.inputs)
+        same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
+        built = node if same else node.with_inputs(inputs)
+        if node in repeated and not _is_cheap(built):
+            built = self._stage(built)
+        self._done[node] = built
+        return built
+
+    def _stage(self, tree: Node) -> Node:
+        name = f"{STAGE_PREFIX}{len(self._stages) + 1}"
+        self._stages.append(Stage(name, to_sql(tree, self._sources, pretty=True)))
+        return Reference(name, tuple((c.name, c) for c in tree.columns))
+
+
+def reads_content(node: Node) -> bool:
+    """Whether a plan reads more than changes and stages: worth computing only once."""
+    return any(
+        (isinstance(n, Scan) and n.at is not At.DELTA)
+        or (isinstance(n, Reference) and not n.name.startswith(STAGE_PREFIX))
+        for n in node.walk()
+    )
+
+
+def _count(node: Node, counts: dict[Node, int]) -> None:
+    counts[node] = counts.get(node, 0) + 1
+    if counts[node] == 1:
+        for child in node.inputs:
+            _count(child, counts)
+
+
+def _is_cheap(node: Node) -> bool:
+    """Whether a relation is a constant, or only filters and projects what was staged before."""
+    while isinstance(node, (Filter, Project)):
+        node = node.input
+    return isinstance(node, (Reference, Values))

@@ -1,0 +1,239 @@
+"""Tells how each operator of a query is maintained and what that reads, or why it cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headwater.core.results import NodeStrategy, Verdict
+from headwater.delta.context import has_clock
+from headwater.delta.grouping_sets import has_twins
+from headwater.delta.linear_step import is_linear_step
+from headwater.delta.physical import Root, physical
+from headwater.delta.predicates import equal_columns
+from headwater.delta.program import LayoutKind
+from headwater.delta.restrict import partition_columns
+from headwater.delta.rules.aggregate import keys as group_keys
+from headwater.sql.operators import (
+    Aggregate,
+    Apply,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Lateral,
+    Limit,
+    Node,
+    Opaque,
+    Project,
+    Recursive,
+    Reference,
+    Reshape,
+    Scan,
+    SetOperation,
+    Union,
+    Values,
+    Window,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from headwater.sql.definition import Definition
+
+_Names = tuple[str, ...]
+_WINDOW: _Names = ("changes",)
+_NEW: _Names = ("changes", "new")
+_BOTH: _Names = ("changes", "old", "new")
+
+
+@dataclass(frozen=True)
+class _Reason:
+    code: str
+    text: str
+    advice: str = ""
+
+
+def verdict(definition: Definition) -> Verdict:
+    """Whether and how a query can be maintained incrementally."""
+    nodes = strategies(definition)
+    return Verdict(
+        incremental=all(node.strategy != "X" for node in nodes),
+        nodes=nodes,
+        warnings=definition.warnings,
+        columns=tuple(name for name, _ in definition.output),
+        sources=tuple(str(s) for s in definition.sources),
+    )
+
+
+def strategies(definition: Definition, unique_key: Sequence[str] = ()) -> tuple[NodeStrategy, ...]:
+    """One entry per operator, root first, then what else forbids incremental maintenance."""
+    root = physical(definition, unique_key)
+    found = [_of_node(node, root) for node in definition.tree.walk()]
+    told = {n.reason_code for n in found if n.strategy == "X"}
+    found += [
+        NodeStrategy(
+            "query",
+            "X",
+            reason_code=fact.reason_code,
+            reason=fact.reason,
+            advice=fact.advice or None,
+            place=fact.place,
+        )
+        for fact in definition.facts
+        if fact.severity == "full" and fact.reason_code not in told
+    ]
+    found += _of_types(definition)
+    return tuple(found)
+
+
+def _of_node(node: Node, root: Root) -> NodeStrategy:
+    reason = _reason(node)
+    name = _name(node)
+    if reason is not None:
+        return NodeStrategy(
+            name,
+            "X",
+            reason_code=reason.code,
+            reason=reason.text,
+            advice=reason.advice or None,
+            place=node.place,
+        )
+    if node is root.core and root.kind is not LayoutKind.BAG:
+        return _of_root(node, name, root)
+    code, keys, reads = _STRATEGIES[type(node)](node)
+    return NodeStrategy(name, code, keys=keys, reads=reads, place=node.place)
+
+
+def _of_root(node: Node, name: str, root: Root) -> NodeStrategy:
+    match root.kind:
+        case LayoutKind.STATE:
+            grows = root.state is not None and root.state.plan.only_grows
+            detail = "merged while rows only appear, else recomputed by group" if grows else ""
+            reads = _NEW if grows else _WINDOW
+            return NodeStrategy(name, "A", detail, root.key, reads, place=node.place)
+        case LayoutKind.KEYED | LayoutKind.REPLACE:
+            detail = "affected keys recomputed and compared with the stored rows"
+            return NodeStrategy(name, "K", detail, root.key, _NEW, place=node.place)
+        case _:
+            code, keys, reads = _STRATEGIES[type(node)](node)
+            return NodeStrategy(name, code, "", keys, reads, place=node.place)
+
+
+def _reason(node: Node) -> _Reason | None:
+    """Why a node forbids incremental maintenance."""
+    if has_clock(node) and not isinstance(node, Filter):
+        return _Reason(
+            "CLOCK",
+            "the current time is used outside a filter, so every row may change",
+            "compare a column with the current time in WHERE instead",
+        )
+    match node:
+        case Opaque():
+            return _Reason(node.reason_code, node.reason)
+        case Window() if not partition_columns(node):
+            return _window_reason(node)
+        case Limit() if not node.order:
+            return _Reason(
+                "LIMIT_NO_ORDER",
+                "LIMIT without ORDER BY may give any rows",
+                "add ORDER BY with a unique last column",
+            )
+        case Aggregate() if has_twins(node):
+            return _Reason("GROUPING_TWINS", "one grouping set is listed twice", "list it once")
+        case Recursive() if not is_linear_step(node):
+            return _Reason(
+                "RECURSION_NONLINEAR",
+                "the recursive step does more than filter, project and join its own rows once",
+                "keep aggregates, outer joins and set operations outside the recursion",
+            )
+        case _:
+            return None
+
+
+def _window_reason(node: Window) -> _Reason:
+    if len(node.calls) > 1 and all(_partitioned(call) for _, call in node.calls):
+        return _Reason(
+            "DISJOINT_PARTITIONS",
+            "the window functions share no PARTITION BY column",
+            "split the query into one stream table per partitioning",
+        )
+    return _Reason(
+        "NO_PARTITION",
+        "a window without PARTITION BY: one new row can change every row of the result",
+        "add PARTITION BY",
+    )
+
+
+def _partitioned(call: Any) -> bool:
+    return bool(call.args.get("partition_by"))
+
+
+def _of_types(definition: Definition) -> list[NodeStrategy]:
+    bad = [n for n, c in definition.output if _unequal(c.type)]
+    if not bad:
+        return []
+    return [
+        NodeStrategy(
+            "query",
+            "X",
+            reason_code="UNSUPPORTED_TYPE",
+            reason=f"rows with {', '.join(bad)} cannot be compared: its type has no equality",
+            advice="turn maps into array_sort(map_entries(m)) and variants into text",
+        )
+    ]
+
+
+def _unequal(type: str | None) -> bool:
+    return type is not None and any(word in type for word in ("map<", "variant"))
+
+
+def _name(node: Node) -> str:
+    if isinstance(node, Scan):
+        return f"Scan {node.table}"
+    if isinstance(node, Join):
+        return f"Join {node.kind.value.lower()}"
+    return type(node).__name__
+
+
+_Told = tuple[str, _Names, _Names]
+
+
+def _linear(node: Node) -> _Told:
+    return "L", (), _WINDOW
+
+
+def _filter(node: Filter) -> _Told:
+    return "L", (), (("changes", "old") if has_clock(node) else _WINDOW)
+
+
+def _join(node: Join) -> _Told:
+    pairs = equal_columns(node.condition, node.left, node.right)
+    keys = tuple(a for a, _ in pairs)
+    return ("B" if node.kind is JoinKind.INNER else "F"), keys, _BOTH
+
+
+def _by_all(node: Node) -> _Told:
+    return "K", node.names, _BOTH
+
+
+_STRATEGIES: dict[type[Node], Callable[[Any], _Told]] = {
+    Scan: _linear,
+    Values: lambda node: ("L", (), ()),
+    Reference: lambda node: ("L", (), ()),
+    Filter: _filter,
+    Project: _linear,
+    Union: _linear,
+    Generate: _linear,
+    Join: _join,
+    SetOperation: _by_all,
+    Distinct: _by_all,
+    Aggregate: lambda node: ("K", group_keys(node), _BOTH),
+    Window: lambda node: ("K", partition_columns(node), _BOTH),
+    Limit: lambda node: ("K", (), _BOTH),
+    Reshape: lambda node: ("L", (), _WINDOW) if node.unpivot else ("K", node.keys, _BOTH),
+    Apply: lambda node: ("R", (), _BOTH),
+    Lateral: lambda node: ("R", (), _BOTH),
+    Recursive: lambda node: ("B", (), _BOTH),
+}

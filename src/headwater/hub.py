@@ -1,0 +1,430 @@
+"""The Python API: a thin façade over the packages below."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from headwater.core.errors import InvalidOption
+from headwater.core.names import TableName
+from headwater.core.schedule import parse_duration, parse_schedule, parse_sla
+from headwater.core.spec import RefreshMode, Status, StreamTableSpec, Tier
+from headwater.opening import open_runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import timedelta
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headwater.catalog.rows import StreamTableRow
+    from headwater.core.results import (
+        DependencyRow,
+        Explanation,
+        HistoryRow,
+        RefreshResult,
+        StatusRow,
+        Verdict,
+        VerifyReport,
+    )
+    from headwater.observe.events import Event
+    from headwater.opening import SettingShown
+    from headwater.refresh.runtime import Runtime
+    from headwater.storage.lake import Lake
+
+UNSET: Any = object()
+"""An argument that was not passed."""
+
+
+def connect(
+    path: str | Path | None = None,
+    *,
+    spark: SparkSession | None = None,
+    catalog: str | None = None,
+    warehouse: str | None = None,
+    hub: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Hub:
+    """Open a hub.
+
+    Args:
+        path: a folder (made if missing) or a project file.
+        spark: an existing session; it is not stopped when the hub closes.
+        catalog: address of the catalog database, with `warehouse`.
+        warehouse: where table files go.
+        hub: one of several hubs in a shared catalog database.
+        settings: settings for this process only.
+    """
+    return Hub(
+        open_runtime(
+            path, spark=spark, catalog=catalog, warehouse=warehouse, hub=hub, settings=settings
+        )
+    )
+
+
+@dataclass(frozen=True)
+class StreamTable:
+    """A handle on one stream table."""
+
+    name: str
+    hub: Hub
+
+    def refresh(self, *, full: bool = False, strict: bool | None = None) -> RefreshResult:
+        """Refresh it."""
+        return self.hub.refresh_stream_table(self.name, full=full, strict=strict)
+
+    def table(self, *, version: int | None = None) -> DataFrame:
+        """Its visible columns."""
+        return self.hub.table(self.name, version=version)
+
+    def status(self) -> StatusRow:
+        """Its row of `status`."""
+        return self.hub.status(self.name)[0]
+
+    def verify(self) -> VerifyReport:
+        """Compare it with its query at the recorded frontier."""
+        return self.hub.verify(self.name)
+
+
+class Hub:
+    """One named set of stream tables and settings. Spark starts at the first call that needs it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def __enter__(self) -> Hub:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the hub; Spark is stopped only if the hub started it."""
+        self._runtime.engine.close()
+        self._runtime.store.close()
+
+    @property
+    def name(self) -> str:
+        """The name of the hub in its catalog."""
+        return self._runtime.store.hub
+
+    @property
+    def lake(self) -> Lake:
+        """Where the hub keeps its tables."""
+        return self._runtime.lake
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session in which user SQL runs."""
+        return self._runtime.engine.user
+
+    def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        """Hand every event to `listener`; returns a call that ends it."""
+        listeners = self._runtime.events.listeners
+        listeners.append(listener)
+        return lambda: listeners.remove(listener)
+
+    # -- SQL ---------------------------------------------------------------------------------
+
+    def sql(self, text: str) -> DataFrame:
+        """Run any Spark SQL on the hub's catalog, or a statement about stream tables."""
+        from headwater.commands import run_sql
+
+        return run_sql(self, self._runtime, text)
+
+    @contextmanager
+    def batch(self) -> Iterator[str]:
+        """Writes of this hub inside belong together: refreshes see all of them or none."""
+        from headwater.refresh.batches import batch
+
+        with batch(self._runtime) as batch_id:
+            yield batch_id
+
+    def table(self, name: str, *, version: int | None = None) -> DataFrame:
+        """The visible columns of a stream table, or of any table of the lake."""
+        from headwater.refresh.read import read_table
+
+        return read_table(self._runtime, TableName.parse(name), version)
+
+    def tables(self, names: Sequence[str]) -> dict[str, DataFrame]:
+        """Several stream tables at versions that agree on their sources."""
+        from headwater.refresh.read import read_tables
+
+        return read_tables(self._runtime, names)
+
+    # -- life of stream tables ---------------------------------------------------------------
+
+    def create_stream_table(
+        self,
+        name: str,
+        query: str,
+        *,
+        schedule: str = "calculated",
+        refresh_mode: str = "AUTO",
+        initialize: bool = True,
+        sla: str | None = None,
+        tier: str | None = None,
+        unique_key: str | Sequence[str] | None = None,
+        partition_by: str | Sequence[str] | None = None,
+        append_only: bool = False,
+        diamond_consistency: str = "atomic",
+        diamond_schedule_policy: str = "fastest",
+        comment: str | None = None,
+        tags: Sequence[str] = (),
+        if_not_exists: bool = False,
+        or_replace: bool = False,
+    ) -> StreamTable:
+        """Create a stream table and, unless told otherwise, fill it."""
+        from headwater.refresh import lifecycle
+        from headwater.refresh.run import refresh
+
+        spec = _checked(
+            StreamTableSpec(
+                name=TableName.parse(name),
+                query=query,
+                schedule=schedule,
+                refresh_mode=RefreshMode.parse(refresh_mode),
+                sla=sla,
+                tier=_tier(tier),
+                unique_key=_names(unique_key),
+                partition_by=_names(partition_by),
+                append_only=append_only,
+                diamond_consistency=diamond_consistency,
+                diamond_schedule_policy=diamond_schedule_policy,
+                comment=comment,
+                tags=tuple(tags),
+            )
+        )
+        if if_not_exists and or_replace:
+            raise InvalidOption(
+                "if_not_exists and or_replace exclude each other", hint="choose one of them"
+            )
+        existing = self._runtime.store.tables.find(spec.name)
+        if existing is not None and if_not_exists:
+            return StreamTable(str(spec.name), self)
+        if existing is not None and or_replace:
+            self._replace(existing, spec)
+        else:
+            lifecycle.create(self._runtime, spec)
+        if initialize:
+            try:
+                refresh(self._runtime, spec.name, initiated_by=_initial())
+            except BaseException:
+                if existing is None:
+                    lifecycle.drop(self._runtime, spec.name)
+                raise
+        return StreamTable(str(spec.name), self)
+
+    def alter_stream_table(
+        self,
+        name: str,
+        *,
+        query: str = UNSET,
+        schedule: str = UNSET,
+        refresh_mode: str = UNSET,
+        status: str = UNSET,
+        sla: str | None = UNSET,
+        tier: str | None = UNSET,
+        unique_key: str | Sequence[str] | None = UNSET,
+        append_only: bool = UNSET,
+        diamond_consistency: str = UNSET,
+        diamond_schedule_policy: str = UNSET,
+        comment: str | None = UNSET,
+        tags: Sequence[str] = UNSET,
+    ) -> StreamTable:
+        """Change what is passed; a change that forces a full refresh warns."""
+        table = TableName.parse(name)
+        row = self._runtime.store.tables.get(table)
+        given = {
+            "query": query,
+            "schedule": schedule,
+            "refresh_mode": refresh_mode,
+            "sla": sla,
+            "tier": tier,
+            "unique_key": unique_key,
+            "append_only": append_only,
+            "diamond_consistency": diamond_consistency,
+            "diamond_schedule_policy": diamond_schedule_policy,
+            "comment": comment,
+            "tags": tags,
+        }
+        values = {key: _ALTER.get(key, _same)(v) for key, v in given.items() if v is not UNSET}
+        wanted_status = None if status is UNSET else _status(status)
+        self._replace(row, _checked(replace(row.spec, **values)))
+        if wanted_status is not None:
+            self._runtime.store.tables.update(table, status=wanted_status, consecutive_errors=0)
+        return StreamTable(str(table), self)
+
+    def drop_stream_table(self, name: str, *, cascade: bool = False) -> None:
+        """Drop a stream table; refuses when others read it, unless told to drop them too."""
+        from headwater.refresh.lifecycle import drop
+
+        drop(self._runtime, TableName.parse(name), cascade=cascade)
+
+    def resume_stream_table(self, name: str) -> StreamTable:
+        """Let a suspended stream table refresh again."""
+        table = TableName.parse(name)
+        row = self._runtime.store.tables.get(table)
+        status = Status.ACTIVE if row.is_populated else Status.INITIALIZING
+        self._runtime.store.tables.update(table, status=status, consecutive_errors=0)
+        return StreamTable(str(table), self)
+
+    def repair_stream_table(self, name: str) -> RefreshResult:
+        """Rebuild a stream table from its sources, whatever state it is in."""
+        from headwater.refresh.run import repair
+
+        return repair(self._runtime, TableName.parse(name))
+
+    # -- refresh -----------------------------------------------------------------------------
+
+    def refresh_stream_table(
+        self, name: str, *, full: bool = False, strict: bool | None = None
+    ) -> RefreshResult:
+        """Bring one stream table to its sources' newest versions."""
+        from headwater.refresh.run import refresh
+
+        return refresh(self._runtime, TableName.parse(name), full=full, strict=strict)
+
+    def refresh(
+        self,
+        selection: str | Iterable[str] = "*",
+        *,
+        full: bool = False,
+        strict: bool | None = None,
+    ) -> list[RefreshResult]:
+        """Refresh several stream tables, upstream first, all from one look at the sources."""
+        from headwater.refresh.several import refresh_selection
+
+        return refresh_selection(self._runtime, selection, full=full, strict=strict)
+
+    def refresh_if_stale(self, name: str, max_age: str | int | timedelta) -> RefreshResult | None:
+        """Refresh unless the last look at the sources is younger than `max_age`."""
+        table = TableName.parse(name)
+        row = self._runtime.store.tables.get(table)
+        age = parse_duration(max_age, what="max_age")
+        last = row.last_refresh_at
+        if last is not None and self._runtime.clock() - last <= age:
+            return None
+        return self.refresh_stream_table(name)
+
+    # -- looking -----------------------------------------------------------------------------
+
+    def validate(self, query: str) -> Verdict:
+        """Whether a query can be maintained incrementally, node by node; no Spark job."""
+        from headwater.refresh.definitions import resolve
+
+        return resolve(self._runtime, query).verdict
+
+    def explain(self, name_or_query: str, what: str = "plan") -> Explanation:
+        """How a stream table, or a query before it becomes one, is maintained."""
+        from headwater.refresh.explain import explain
+
+        return explain(self._runtime, name_or_query, what)
+
+    def verify(self, name: str, *, version: int | None = None) -> VerifyReport:
+        """Recompute at the recorded frontier and compare as bags."""
+        from headwater.refresh.verify import verify
+
+        return verify(self._runtime, TableName.parse(name), version)
+
+    def status(self, name: str | None = None) -> tuple[StatusRow, ...]:
+        """The stream tables and how they are; starts no Spark."""
+        table = None if name is None else TableName.parse(name)
+        return self._runtime.store.status_rows(table)
+
+    def history(self, name: str | None = None, limit: int = 100) -> tuple[HistoryRow, ...]:
+        """The refreshes, newest first; starts no Spark."""
+        table = None if name is None else TableName.parse(name)
+        return self._runtime.store.history_rows(table, limit)
+
+    def dependencies(self, name: str | None = None) -> tuple[DependencyRow, ...]:
+        """What reads what; starts no Spark."""
+        table = None if name is None else TableName.parse(name)
+        return self._runtime.store.dependency_rows(table)
+
+    def set(self, setting: str, value: object) -> None:
+        """Store a setting; every process that uses the hub sees it."""
+        from headwater import settings
+
+        name, checked = settings.check(setting, value)
+        self._runtime.store.settings.put(name, checked)
+
+    def settings(self) -> dict[str, SettingShown]:
+        """Every setting with its value, where it comes from and what it means."""
+        from headwater.opening import shown_settings
+
+        return shown_settings(self._runtime)
+
+    def register_function(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        *,
+        deterministic: bool = True,
+        returns: str = "string",
+    ) -> None:
+        """Register a Python function for queries; only deterministic ones can be maintained."""
+        from headwater.refresh.functions import register
+
+        register(self._runtime, name, fn, deterministic=deterministic, returns=returns)
+
+    def _replace(self, row: StreamTableRow, spec: StreamTableSpec) -> None:
+        from headwater.refresh import lifecycle
+
+        lifecycle.change(self._runtime, row, spec)
+
+
+def _initial() -> Any:
+    from headwater.catalog.rows import InitiatedBy
+
+    return InitiatedBy.INITIAL
+
+
+def _checked(spec: StreamTableSpec) -> StreamTableSpec:
+    parse_schedule(spec.schedule)
+    if spec.sla is not None:
+        parse_sla(spec.sla)
+    for option, value, known in (
+        ("diamond_consistency", spec.diamond_consistency, ("atomic", "none")),
+        ("diamond_schedule_policy", spec.diamond_schedule_policy, ("fastest", "slowest")),
+    ):
+        if value not in known:
+            raise InvalidOption(f"{option} cannot be {value!r}", hint=f"use one of {known}")
+    return spec
+
+
+def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _tier(value: str | None) -> Tier | None:
+    if value is None:
+        return None
+    try:
+        return Tier(str(value).lower())
+    except ValueError:
+        known = ", ".join(t.value for t in Tier)
+        raise InvalidOption(f"unknown tier {value!r}", hint=f"use one of {known}") from None
+
+
+def _status(value: str) -> Status:
+    word = str(value).upper()
+    if word not in (Status.ACTIVE, Status.SUSPENDED):
+        raise InvalidOption(f"status cannot be set to {value!r}", hint="use ACTIVE or SUSPENDED")
+    return Status(word)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_ALTER: dict[str, Callable[[Any], Any]] = {
+    "refresh_mode": RefreshMode.parse,
+    "tier": _tier,
+    "unique_key": _names,
+    "tags": tuple,
+}

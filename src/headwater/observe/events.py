@@ -1,0 +1,56 @@
+"""Events of a hub: typed values that listeners receive; text is made at the edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of all events."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageEvent(Event):
+    """A refresh enters or leaves one of its stages."""
+
+    run_id: str
+    stage: str
+    moment: Literal["start", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshEvent(Event):
+    """A refresh ended; the same words as in history."""
+
+    run_id: str
+    action: str
+    reason_code: str
+    reason: str
+    error_code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WarningEvent(Event):
+    """Something the user should know."""
+
+    code: str
+    message: str
+
+
+@dataclass
+class Events:
+    """Hands each event to every listener."""
+
+    listeners: list[Callable[[Event], None]] = field(default_factory=list)
+
+    def emit(self, event: Event) -> None:
+        """Tell all listeners, in the order they came."""
+        for listener in tuple(self.listeners):
+            listener(event)

@@ -1,0 +1,52 @@
+"""Diamonds: sources that show one base table at different versions must be brought together.
+
+The lagging arms are refreshed to one pin first; if they still disagree, the table waits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.graph.dependencies import Graph
+from headwater.refresh.definitions import Stored
+from headwater.refresh.pin import View
+from headwater.refresh.plan import plan_refresh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headwater.catalog.rows import StreamTableRow
+    from headwater.core.names import TableName
+    from headwater.core.results import RefreshResult
+    from headwater.refresh.pin import Pin
+    from headwater.refresh.runtime import Runtime
+
+
+def dependency_graph(runtime: Runtime) -> Graph:
+    """What reads what, from the catalog."""
+    reads: dict[TableName, set[TableName]] = {row.name: set() for row in runtime.store.tables.all()}
+    for name, dependency in runtime.store.tables.dependencies():
+        reads.setdefault(name, set()).add(dependency.source)
+    return Graph.build(reads)
+
+
+def align_arms(
+    runtime: Runtime,
+    row: StreamTableRow,
+    pinned: Pin,
+    refresh: Callable[..., RefreshResult],
+) -> str | None:
+    """Refresh the stream tables below to common versions; a reason when they still disagree."""
+    graph = dependency_graph(runtime)
+    below = graph.upstream({row.name})
+    view = pinned.view
+    fixed = {base: view.version(base) for base in graph.base_of(row.name)}
+    for name in graph.order:
+        if name in below:
+            refresh(runtime, name, fixed=fixed)
+    _, again = plan_refresh(runtime, row, view=View.take(runtime))
+    if not again.conflicts:
+        return None
+    tables = ", ".join(str(t) for t in again.conflicts)
+    arms = ", ".join(sorted(str(n) for n in Stored.read(row.definition).stream_tables))
+    return f"{arms} do not show the same version of {tables}"

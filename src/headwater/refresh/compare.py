@@ -1,0 +1,119 @@
+"""Compares two relations as bags, in Spark: how often each row stands in one and in the other.
+
+Rows are equal when all columns are (NULL equals NULL). Doubles and floats may differ in the last
+digits, because a sum depends on the order of its terms: rows that differ exactly are paired again
+on their other columns, with a relative tolerance for the floating ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headwater.core.names import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Row, SparkSession
+
+    from headwater.storage.spark import Engine
+
+RELATIVE = 1e-9
+ABSOLUTE = 1e-12
+SAMPLE = 5
+PAIRING_LIMIT = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Rows too few and too many, with a few of them as text."""
+
+    missing: int
+    unexpected: int
+    sample: tuple[str, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        """Whether the two are the same bag."""
+        return self.missing == 0 and self.unexpected == 0
+
+
+def compare(
+    engine: Engine,
+    session: SparkSession,
+    columns: Sequence[tuple[str, str]],
+    expected: str,
+    actual: str,
+) -> Difference:
+    """How `actual` differs from `expected`; both are queries with these columns (name, type)."""
+    names = ", ".join(quote(name) for name, _ in columns)
+    keys = ", ".join(f"{_groupable(name, kind)} AS {quote(name)}" for name, kind in columns)
+    sides = (
+        f"SELECT {keys}, 1L AS __hw_w FROM ({expected}) UNION ALL "
+        f"SELECT {keys}, -1L AS __hw_w FROM ({actual})"
+    )
+    rows = engine.collect(
+        session,
+        f"SELECT {names}, SUM(__hw_w) AS __hw_w FROM ({sides}) GROUP BY {names} "
+        f"HAVING SUM(__hw_w) <> 0 LIMIT {PAIRING_LIMIT}",
+    )
+    floating = [i for i, (_, kind) in enumerate(columns) if _has_floats(kind)]
+    if floating and rows:
+        rows = _pair_floats(rows, floating)
+    missing = sum(r[-1] for r in rows if r[-1] > 0)
+    unexpected = -sum(r[-1] for r in rows if r[-1] < 0)
+    sample = tuple(
+        f"{'missing' if r[-1] > 0 else 'unexpected'} x{abs(r[-1])}: {tuple(r[:-1])}"
+        for r in rows[:SAMPLE]
+    )
+    return Difference(missing, unexpected, sample)
+
+
+def _groupable(name: str, kind: str) -> str:
+    if kind.startswith("map<"):
+        return f"array_sort(map_entries({quote(name)}))"
+    if kind == "variant":
+        return f"to_json({quote(name)})"
+    return quote(name)
+
+
+def _has_floats(kind: str) -> bool:
+    return "double" in kind or "float" in kind
+
+
+def _pair_floats(rows: Sequence[Row], floating: Sequence[int]) -> list[Any]:
+    """Cancel rows that agree within the tolerance; what is left really differs."""
+    groups: dict[tuple[Any, ...], list[list[Any]]] = defaultdict(list)
+    for row in rows:
+        values = list(row)
+        key = tuple(repr(v) for i, v in enumerate(values[:-1]) if i not in floating)
+        groups[key].append(values)
+    left: list[Any] = []
+    for members in groups.values():
+        plus = [m for m in members for _ in range(max(m[-1], 0))]
+        minus = [m for m in members for _ in range(max(-m[-1], 0))]
+        for row in plus:
+            partner = next((m for m in minus if _close_rows(row, m, floating)), None)
+            if partner is None:
+                left.append([*row[:-1], 1])
+            else:
+                minus.remove(partner)
+        left.extend([*row[:-1], -1] for row in minus)
+    return left
+
+
+def _close_rows(one: Sequence[Any], other: Sequence[Any], floating: Sequence[int]) -> bool:
+    return all(_close(one[i], other[i]) for i in floating)
+
+
+def _close(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        if math.isnan(a) or math.isnan(b):
+            return math.isnan(a) and math.isnan(b)
+        return math.isclose(a, b, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(_close(x, y) for x, y in zip(a, b, strict=True))
+    return bool(a == b)

@@ -1,0 +1,148 @@
+"""Decides what a refresh does: nothing, the delta, everything. Pure; every choice has a reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headwater.core.spec import Action, RefreshMode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MIN_ROWS_FOR_RATIO = 100_000
+"""Below this many changed rows a delta is always cheaper than its reading is worth estimating."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChange:
+    """What the decision must know about one source's window."""
+
+    table: str
+    kind: str
+    how: str
+    reason_code: str
+    reason: str
+    changed_rows: int | None = None
+    total_rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Everything the decision looks at.
+
+    Attributes:
+        mode: the declared refresh mode.
+        forced: a full refresh was asked for.
+        populated: the stream table has a commit of ours.
+        needs_reinit: the definition no longer fits the storage; why, or None.
+        foreign: a description of somebody else's write, or None.
+        definition_changed: the last commit was computed with another definition.
+        incremental: the compiler's verdict.
+        obstacle: reason code and text when the verdict is no.
+        changes: one per source.
+        clock_moved: a temporal filter may let rows in or out although no source changed.
+        max_change_ratio: share of a source above which a full refresh is cheaper.
+    """
+
+    mode: RefreshMode
+    forced: bool
+    populated: bool
+    needs_reinit: str | None
+    foreign: str | None
+    definition_changed: bool
+    incremental: bool
+    obstacle: tuple[str, str] | None
+    changes: Sequence[SourceChange]
+    clock_moved: bool = False
+    max_change_ratio: float = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do, why, and whether the mode allows it."""
+
+    action: Action
+    reason_code: str
+    reason: str
+    asked_for: bool = False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether everything is computed again."""
+        return self.action in (Action.FULL, Action.REINITIALIZE)
+
+
+def decide(now: Situation) -> Decision:
+    """The first rule that applies."""
+    for rule in (_forced, _storage, _idle, _mode, _gap, _verdict, _ratio):
+        decision = rule(now)
+        if decision is not None:
+            return decision
+    changed = [c for c in now.changes if c.kind != "NONE"]
+    how = ", ".join(f"{c.table} by {c.how}" for c in changed) or "the clock"
+    return Decision(Action.INCREMENTAL, "CHANGES", f"changes of {how}")
+
+
+def _forced(now: Situation) -> Decision | None:
+    if now.needs_reinit is not None:
+        return Decision(Action.REINITIALIZE, "NEEDS_REINIT", now.needs_reinit, asked_for=True)
+    if now.forced:
+        return Decision(Action.FULL, "REQUESTED", "a full refresh was asked for", asked_for=True)
+    return None
+
+
+def _storage(now: Situation) -> Decision | None:
+    if now.foreign is not None:
+        return Decision(Action.FULL, "FOREIGN_WRITE", now.foreign)
+    if not now.populated:
+        return Decision(Action.FULL, "INITIAL", "first load of the stream table", asked_for=True)
+    if now.definition_changed:
+        return Decision(Action.FULL, "DEFINITION_CHANGED", "the last commit has another definition")
+    return None
+
+
+def _idle(now: Situation) -> Decision | None:
+    if now.clock_moved or any(c.kind != "NONE" for c in now.changes):
+        return None
+    if any(c.reason_code == "COMPACTION_ONLY" for c in now.changes):
+        return Decision(Action.NO_DATA, "COMPACTION_ONLY", "sources were only compacted")
+    return Decision(Action.NO_DATA, "NO_CHANGES", "no source has changed")
+
+
+def _mode(now: Situation) -> Decision | None:
+    if now.mode is RefreshMode.FULL:
+        return Decision(Action.FULL, "MODE_FULL", "the refresh mode is FULL", asked_for=True)
+    return None
+
+
+def _gap(now: Situation) -> Decision | None:
+    for change in now.changes:
+        if change.kind == "GAP":
+            return Decision(Action.FULL, change.reason_code, f"{change.table}: {change.reason}")
+    return None
+
+
+def _verdict(now: Situation) -> Decision | None:
+    if now.incremental:
+        return None
+    code, reason = now.obstacle or ("NOT_INCREMENTAL", "the query has no delta rule")
+    return Decision(Action.FULL, code, reason)
+
+
+def _ratio(now: Situation) -> Decision | None:
+    if now.mode is RefreshMode.STRICT:
+        return None
+    for change in now.changes:
+        if change.changed_rows is None or not change.total_rows:
+            continue
+        limit = max(MIN_ROWS_FOR_RATIO, change.total_rows * now.max_change_ratio)
+        if change.changed_rows > limit:
+            share = change.changed_rows / change.total_rows
+            return Decision(
+                Action.FULL,
+                "TOO_MUCH_CHANGED",
+                f"{change.table}: {change.changed_rows:,} of {change.total_rows:,} rows changed "
+                f"({share:.0%}), above the limit of {now.max_change_ratio:.0%}",
+            )
+    return None

@@ -1,0 +1,179 @@
+"""A stream table's definition: query text resolved against its sources.
+
+With everything that follows from it: layout, verdict, hash, and the document in the catalog.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from headwater.core.errors import (
+    DependencyCycle,
+    InvalidOption,
+    InvalidQuery,
+    NonDeterministicQuery,
+    NotIncremental,
+    SourceMissing,
+)
+from headwater.core.names import TableName
+from headwater.core.results import Verdict
+from headwater.core.spec import RefreshMode
+from headwater.delta.layout import Layout, layout
+from headwater.delta.verdict import verdict
+from headwater.refresh.lookup import CatalogLookup
+from headwater.sql.define import define
+from headwater.sql.lookup import SourceField
+from headwater.storage.spark import PINNED_SETTINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headwater.core.spec import StreamTableSpec
+    from headwater.refresh.runtime import Runtime
+    from headwater.sql.definition import Definition
+
+FORMAT = 1
+"""Grows when compiled programs or layouts of the same query change: old commits then differ."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A definition that fits the tables as they are."""
+
+    definition: Definition
+    layout: Layout
+    verdict: Verdict
+    hash: str
+
+    @property
+    def obstacle(self) -> tuple[str, str] | None:
+        """Why the query cannot be maintained incrementally."""
+        for node in self.verdict.reasons:
+            return (node.reason_code or "NOT_INCREMENTAL", node.reason or "no delta rule")
+        return None
+
+    def document(self, stream_tables: frozenset[TableName]) -> dict[str, Any]:
+        """What the catalog keeps, so that reading status needs no compiler."""
+        return {
+            "sources": [str(name) for name in self.definition.sources],
+            "stream_tables": sorted(str(n) for n in self.definition.sources if n in stream_tables),
+            "used": {
+                str(name): [[f.name, f.type] for f in fields]
+                for name, fields in self.definition.used.items()
+            },
+            "views": dict(self.definition.views),
+            "uses_clock": self.definition.uses_clock,
+            "incremental": self.verdict.incremental,
+            "obstacle": list(self.obstacle) if self.obstacle else None,
+            "warnings": list(self.verdict.warnings),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The definition document of a catalog row, read back."""
+
+    sources: tuple[TableName, ...]
+    stream_tables: frozenset[TableName]
+    used: Mapping[TableName, tuple[SourceField, ...]]
+    views: Mapping[str, str]
+    uses_clock: bool
+    incremental: bool
+    obstacle: tuple[str, str] | None
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Stored:
+        """From what `Resolved.document` wrote."""
+        obstacle = document.get("obstacle")
+        return cls(
+            sources=tuple(TableName.parse(n) for n in document["sources"]),
+            stream_tables=frozenset(TableName.parse(n) for n in document["stream_tables"]),
+            used={
+                TableName.parse(name): tuple(SourceField(*f) for f in fields)
+                for name, fields in document["used"].items()
+            },
+            views=dict(document["views"]),
+            uses_clock=bool(document["uses_clock"]),
+            incremental=bool(document["incremental"]),
+            obstacle=(obstacle[0], obstacle[1]) if obstacle else None,
+        )
+
+
+def resolve(runtime: Runtime, query: str, unique_key: tuple[str, ...] = ()) -> Resolved:
+    """Resolve a query against the tables as they are now."""
+    definition = define(query, CatalogLookup(runtime))
+    plan = layout(definition, unique_key=unique_key)
+    return Resolved(definition, plan, verdict(definition), definition_hash(definition, unique_key))
+
+
+def definition_hash(definition: Definition, unique_key: tuple[str, ...]) -> str:
+    """Identity of what is computed: text, source types, views, settings, storage format."""
+    content = {
+        "format": FORMAT,
+        "text": definition.text,
+        "used": {str(k): [[f.name, f.type] for f in v] for k, v in definition.used.items()},
+        "views": dict(definition.views),
+        "settings": dict(PINNED_SETTINGS),
+        "unique_key": unique_key,
+    }
+    return hashlib.blake2b(msgspec.json.encode(content, order="sorted"), digest_size=16).hexdigest()
+
+
+def check_spec(spec: StreamTableSpec, resolved: Resolved) -> None:
+    """Refuse what this stream table cannot be."""
+    for fact in resolved.definition.facts:
+        if fact.reason_code == "NONDET_FUNC":
+            raise NonDeterministicQuery(
+                fact.reason, hint=fact.advice, place=fact.place, sql=spec.query
+            )
+    if not resolved.definition.sources:
+        raise InvalidQuery(
+            "the query reads no table", hint="a stream table follows the changes of its sources"
+        )
+    if spec.name in resolved.definition.sources:
+        raise DependencyCycle(
+            f"{spec.name} reads itself", hint="read the sources it is made from instead"
+        )
+    visible = {name.lower() for name, _ in resolved.definition.output}
+    for column in spec.unique_key:
+        if column.lower() not in visible:
+            raise InvalidOption(
+                f"unique_key: no column {column!r} in the result",
+                hint=f"use columns of the result: {', '.join(sorted(visible))}",
+            )
+    if spec.refresh_mode is RefreshMode.IMMEDIATE:
+        raise InvalidOption(
+            "refresh mode IMMEDIATE is not available",
+            hint="use AUTO and refresh after the write, or a short schedule",
+        )
+    if (
+        spec.refresh_mode in (RefreshMode.INCREMENTAL, RefreshMode.STRICT)
+        and not resolved.verdict.incremental
+    ):
+        node = resolved.verdict.reasons[0] if resolved.verdict.reasons else None
+        code, reason = resolved.obstacle or ("NOT_INCREMENTAL", "no delta rule")
+        raise NotIncremental(
+            f"{spec.name} cannot be {spec.refresh_mode}: {code}: {reason}",
+            hint=(node.advice if node and node.advice else "") or "use refresh mode AUTO or FULL",
+            place=node.place if node else None,
+            sql=spec.query,
+        )
+
+
+def layout_document(plan: Layout) -> dict[str, Any]:
+    """The layout as the catalog keeps it."""
+    return msgspec.to_builtins(asdict(plan))  # type: ignore[no-any-return]
+
+
+def require_sources(runtime: Runtime, sources: tuple[TableName, ...]) -> None:
+    """Fail when a source is gone."""
+    for name in sources:
+        if runtime.tables.location(name) is None:
+            raise SourceMissing(
+                f"source table {name} is missing",
+                hint="create it again with the same columns, or drop the stream table",
+            )

@@ -1,0 +1,168 @@
+"""Explains a stream table, or a query before it becomes one. Starts no Spark.
+
+Everything shown comes from the objects that a refresh itself uses: the verdict, the program for
+the pending windows, the plan of stages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlglot
+from sqlglot.errors import SqlglotError
+
+from headwater.core.errors import InvalidName, InvalidOption
+from headwater.core.names import TableName
+from headwater.core.results import Explanation
+from headwater.delta.change import Change
+from headwater.refresh.definitions import resolve
+from headwater.refresh.pin import View
+from headwater.refresh.plan import plan_refresh
+from headwater.refresh.stages import ORDER
+
+if TYPE_CHECKING:
+    from headwater.catalog.rows import StreamTableRow
+    from headwater.refresh.definitions import Resolved
+    from headwater.refresh.runtime import Runtime
+
+WHAT = ("plan", "delta", "sql", "cost", "refresh")
+
+
+def explain(runtime: Runtime, name_or_query: str, what: str = "plan") -> Explanation:
+    """Explain a stream table by name, or a query by its text."""
+    if what not in WHAT:
+        raise InvalidOption(f"cannot explain {what!r}", hint=f"use one of {', '.join(WHAT)}")
+    row = _row(runtime, name_or_query)
+    resolved = (
+        resolve(runtime, row.spec.query, row.spec.unique_key)
+        if row is not None
+        else resolve(runtime, name_or_query)
+    )
+    subject = str(row.name) if row is not None else "query"
+    tell = {"plan": _plan, "delta": _delta, "sql": _sql, "cost": _cost, "refresh": _refresh}[what]
+    text, document = tell(runtime, row, resolved)
+    return Explanation(subject, what, text, document)
+
+
+def _row(runtime: Runtime, text: str) -> StreamTableRow | None:
+    try:
+        name = TableName.parse(text.strip())
+    except InvalidName:
+        return None
+    return runtime.store.tables.get(name)
+
+
+def _plan(
+    runtime: Runtime, row: StreamTableRow | None, resolved: Resolved
+) -> tuple[str, dict[str, Any]]:
+    layout = resolved.layout
+    lines = [
+        str(resolved.verdict),
+        "",
+        f"stored as: {layout.apply}",
+        f"  columns: {', '.join(layout.visible)}",
+    ]
+    if layout.hidden:
+        lines.append(f"  hidden:  {', '.join(layout.hidden)}")
+    if layout.key:
+        lines.append(f"  key:     {', '.join(layout.key)}")
+    document = {
+        "verdict": resolved.verdict.to_dict(),
+        "layout": {
+            "visible": list(layout.visible),
+            "hidden": list(layout.hidden),
+            "key": list(layout.key),
+            "apply": layout.apply,
+        },
+        "sources": [str(s) for s in resolved.definition.sources],
+    }
+    return "\n".join(lines), document
+
+
+def _delta(
+    runtime: Runtime, row: StreamTableRow | None, resolved: Resolved
+) -> tuple[str, dict[str, Any]]:
+    """The delta program when every source has inserts, updates and deletes."""
+    if not resolved.verdict.incremental:
+        code, reason = resolved.obstacle or ("NOT_INCREMENTAL", "no delta rule")
+        text = f"no delta: every refresh is full ({code}: {reason})"
+        return text, {"incremental": False, "reason_code": code, "reason": reason}
+    changed = dict.fromkeys(resolved.definition.sources, Change.MIXED)
+    program = runtime.templates.program(resolved, changed)
+    parts = [f"-- {s.name}\n{pretty(s.sql)};" for s in program.stages]
+    parts.append(f"-- apply: {program.apply.value}\n{pretty(program.statement)};")
+    names = ", ".join(f"{i} = {s}" for i, s in enumerate(resolved.definition.sources))
+    text = f"-- sources: {names}\n" + "\n\n".join(parts)
+    return text, {
+        "incremental": True,
+        "apply": program.apply.value,
+        "stages": [{"name": s.name, "sql": s.sql} for s in program.stages],
+        "statement": program.statement,
+        "sources": [str(s) for s in resolved.definition.sources],
+    }
+
+
+def _sql(
+    runtime: Runtime, row: StreamTableRow | None, resolved: Resolved
+) -> tuple[str, dict[str, Any]]:
+    """The query that fills the table from nothing."""
+    return pretty(resolved.layout.initial), {"initial": resolved.layout.initial}
+
+
+def _cost(
+    runtime: Runtime, row: StreamTableRow | None, resolved: Resolved
+) -> tuple[str, dict[str, Any]]:
+    """What the next refresh has to read, and what earlier ones took."""
+    if row is None:
+        return "no cost is known before the stream table exists", {}
+    planned, _ = plan_refresh(runtime, row, view=View.take(runtime), strict=False)
+    windows = {
+        str(n): {"kind": w.kind.value, "how": w.how.value, "planned_bytes": w.planned_bytes}
+        for n, w in planned.windows.items()
+    }
+    runs = [r for r in runtime.store.history.runs(row.name, limit=100) if r.duration_ms]
+    times = {
+        action: sorted(r.duration_ms or 0.0 for r in runs if r.action == action)
+        for action in ("INCREMENTAL", "FULL")
+    }
+    medians = {a: t[len(t) // 2] for a, t in times.items() if t}
+    lines = [f"next: {planned.decision.action} ({planned.decision.reason_code})"]
+    lines += [
+        f"  {n}: {w['kind']} by {w['how']}, {w['planned_bytes']} bytes" for n, w in windows.items()
+    ]
+    lines += [f"median {a}: {ms:.0f} ms" for a, ms in medians.items()]
+    return "\n".join(lines), {"windows": windows, "median_ms": medians}
+
+
+def _refresh(
+    runtime: Runtime, row: StreamTableRow | None, resolved: Resolved
+) -> tuple[str, dict[str, Any]]:
+    """The stages of the next refresh, as they would run now."""
+    if row is None:
+        return "stages: " + " → ".join(ORDER), {"stages": list(ORDER)}
+    planned, _ = plan_refresh(runtime, row, view=View.take(runtime), strict=False)
+    old = planned.old.versions() if planned.old else {}
+    new = planned.new.versions()
+    lines = ["pin"]
+    lines += [f"  {n}: {old.get(n)} → {v}" for n, v in new.items()]
+    lines.append("window")
+    lines += [f"  {n}: {w.kind} by {w.how} ({w.reason})" for n, w in planned.windows.items()]
+    lines.append(
+        f"decide\n  {planned.decision.action}: {planned.decision.reason_code}, {planned.decision.reason}"
+    )
+    lines.append("compile → apply on a branch → publish by compare-and-swap → record")
+    return "\n".join(lines), {
+        "frontier": {"old": old, "new": new},
+        "windows": {str(n): w.kind.value for n, w in planned.windows.items()},
+        "action": planned.decision.action.value,
+        "reason_code": planned.decision.reason_code,
+        "reason": planned.decision.reason,
+    }
+
+
+def pretty(sql: str) -> str:
+    """A statement laid out for reading; as it is when the parser cannot read it."""
+    try:
+        return sqlglot.transpile(sql, read="spark", write="spark", pretty=True)[0]
+    except SqlglotError:
+        return sql

@@ -1,0 +1,277 @@
+"""The life of a stream table: created, redefined, dropped, repaired. Checks first, then changes."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headwater.catalog.rows import Dependency, NewStreamTable, SourceType
+from headwater.core.errors import (
+    HasDependents,
+    HeadwaterWarning,
+    InvalidOption,
+    StreamTableExists,
+)
+from headwater.core.names import quote
+from headwater.core.schedule import parse_sla
+from headwater.core.spec import Status
+from headwater.observe.events import WarningEvent
+from headwater.refresh.arms import dependency_graph
+from headwater.refresh.definitions import check_spec, layout_document, resolve
+from headwater.refresh.oracle import oracle
+from headwater.storage import target
+
+if TYPE_CHECKING:
+    from headwater.catalog.rows import StreamTableRow
+    from headwater.core.names import TableName
+    from headwater.core.spec import StreamTableSpec
+    from headwater.refresh.definitions import Resolved
+    from headwater.refresh.runtime import Runtime
+
+_OPTIONS = (
+    "schedule",
+    "refresh_mode",
+    "sla",
+    "tier",
+    "append_only",
+    "diamond_consistency",
+    "diamond_schedule_policy",
+    "comment",
+    "tags",
+)
+
+
+def create(runtime: Runtime, spec: StreamTableSpec) -> StreamTableRow:
+    """Add a stream table without content. Leaves nothing behind when it fails."""
+    spec.name.check_creatable()
+    if runtime.store.tables.find(spec.name) is not None or runtime.tables.exists(spec.name):
+        raise StreamTableExists(
+            f"a table {spec.name} exists already",
+            hint="choose another name, or say or_replace=True for a stream table",
+        )
+    resolved = resolve(runtime, spec.query, spec.unique_key)
+    check_spec(spec, resolved)
+    dependency_graph(runtime).with_table(spec.name, resolved.definition.sources)
+    fields = analysed(runtime, resolved)
+    row = runtime.store.tables.add(_new(runtime, spec, resolved, fields))
+    try:
+        _create_storage(runtime, spec, fields)
+    except BaseException:
+        runtime.store.tables.remove(spec.name)
+        raise
+    runtime.templates.remember(resolved)
+    _warn_keyless(runtime, spec.name, resolved)
+    return row
+
+
+def redefine(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> str:
+    """Give a stream table another query or key.
+
+    Returns:
+        `same` (only the text differs), `compatible` (the old columns stay as they are) or
+        `rebuild`. The last two mark the table: its next refresh computes everything again.
+    """
+    resolved = resolve(runtime, spec.query, spec.unique_key)
+    check_spec(spec, resolved)
+    dependency_graph(runtime).with_table(spec.name, resolved.definition.sources)
+    fields = analysed(runtime, resolved)
+    kind = _classify(runtime, row, resolved, fields)
+    new = _new(runtime, spec, resolved, fields)
+    reason = f"the query was changed ({kind})"
+    runtime.store.tables.update(
+        row.name,
+        dependencies=new.dependencies,
+        query=spec.query,
+        unique_key=spec.unique_key,
+        definition_hash=new.definition_hash,
+        layout=new.layout,
+        columns=new.columns,
+        definition=new.definition,
+        incremental=new.incremental,
+        needs_reinit=row.needs_reinit or kind != "same",
+        reinit_reason=row.reinit_reason if kind == "same" else reason,
+    )
+    runtime.templates.remember(resolved)
+    if kind != "same":
+        warn(
+            runtime,
+            row.name,
+            "FULL_REFRESH_BY_ALTER",
+            f"the new query of {row.name} is {kind}: its next refresh computes everything again",
+        )
+    return kind
+
+
+def change(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> None:
+    """Bring a stream table from its declaration to another one."""
+    if spec.partition_by != row.spec.partition_by:
+        raise InvalidOption(
+            f"the partitioning of {row.name} cannot be changed",
+            hint="drop the stream table and create it again",
+        )
+    if spec.query.strip() != row.spec.query.strip() or spec.unique_key != row.spec.unique_key:
+        redefine(runtime, row, spec)
+    elif spec.refresh_mode is not row.spec.refresh_mode:
+        check_spec(spec, resolve(runtime, spec.query, spec.unique_key))
+    values = {
+        key: getattr(spec, key) for key in _OPTIONS if getattr(spec, key) != getattr(row.spec, key)
+    }
+    if "sla" in values:
+        values["freshness_deadline_ms"] = None if spec.sla is None else parse_sla(spec.sla)
+    if values:
+        runtime.store.tables.update(row.name, **values)
+
+
+def drop(runtime: Runtime, name: TableName, *, cascade: bool = False) -> list[TableName]:
+    """Drop a stream table, and with `cascade` those that read it; returns the dropped ones."""
+    runtime.store.tables.get(name)
+    graph = dependency_graph(runtime)
+    readers = graph.downstream({name})
+    if readers and not cascade:
+        names = ", ".join(sorted(str(r) for r in readers))
+        raise HasDependents(
+            f"{name} is read by {names}", hint="drop those first, or drop with cascade"
+        )
+    doomed = [n for n in reversed(graph.order) if n == name or n in readers]
+    with runtime.engine.exclusive() as session:
+        for table in doomed:
+            catalog = runtime.lake.catalog
+            runtime.engine.run(session, f"DROP TABLE IF EXISTS {table.sql(catalog)} PURGE")
+            runtime.store.tables.remove(table)
+    return doomed
+
+
+def reinitialize(runtime: Runtime, row: StreamTableRow) -> StreamTableRow:
+    """Make the storage fit the definition as the sources are now; content comes after."""
+    resolved = resolve(runtime, row.spec.query, row.spec.unique_key)
+    check_spec(row.spec, resolved)
+    fields = analysed(runtime, resolved)
+    metadata = runtime.tables.metadata(row.name)
+    if metadata is None:
+        _create_storage(runtime, row.spec, fields)
+    else:
+        have = [target.Field(f.name, f.type) for f in metadata.current_schema.fields]
+        if tuple(have) != fields:
+            with runtime.engine.exclusive() as session:
+                target.evolve(runtime.engine, session, row.name, have, fields)
+    runtime.templates.remember(resolved)
+    if resolved.hash == row.definition_hash:
+        return row
+    new = _new(runtime, row.spec, resolved, fields)
+    return runtime.store.tables.update(
+        row.name,
+        dependencies=new.dependencies,
+        definition_hash=new.definition_hash,
+        layout=new.layout,
+        columns=new.columns,
+        definition=new.definition,
+        incremental=new.incremental,
+    )
+
+
+def resolved_for(runtime: Runtime, row: StreamTableRow) -> Resolved:
+    """The resolved definition of a stream table, from the cache or compiled."""
+    known = runtime.templates.resolved(row.definition_hash)
+    if known is not None:
+        return known
+    resolved = resolve(runtime, row.spec.query, row.spec.unique_key)
+    runtime.templates.remember(resolved)
+    return resolved
+
+
+def analysed(runtime: Runtime, resolved: Resolved) -> tuple[target.Field, ...]:
+    """Let Spark analyse the query as written and as stored; returns the physical columns."""
+    engine = runtime.engine
+    with engine.exclusive() as session:
+        check = oracle(runtime, resolved.definition)
+        engine.run(session, check.newest())
+        return target.fields_of(engine.run(session, check.initial(resolved)).schema)
+
+
+def warn(runtime: Runtime, name: TableName, code: str, message: str) -> None:
+    """Warn in Python and tell the listeners."""
+    runtime.events.emit(WarningEvent(str(name), code, message))
+    warnings.warn(HeadwaterWarning(code, message), stacklevel=4)
+
+
+def _create_storage(
+    runtime: Runtime, spec: StreamTableSpec, fields: tuple[target.Field, ...]
+) -> None:
+    with runtime.engine.exclusive() as session:
+        target.create(
+            runtime.engine,
+            session,
+            spec.name,
+            fields,
+            partition_by=spec.partition_by,
+            comment=spec.comment,
+        )
+
+
+def _new(
+    runtime: Runtime,
+    spec: StreamTableSpec,
+    resolved: Resolved,
+    fields: tuple[target.Field, ...],
+) -> NewStreamTable:
+    stream_tables = frozenset(row.name for row in runtime.store.tables.all())
+    return NewStreamTable(
+        spec=replace(spec, query=resolved.definition.text),
+        definition_hash=resolved.hash,
+        columns=tuple((f.name, f.type) for f in fields if not f.name.startswith("__hw_")),
+        dependencies=tuple(
+            Dependency(
+                source,
+                SourceType.STREAM_TABLE if source in stream_tables else SourceType.TABLE,
+                tuple(f.name for f in resolved.definition.used.get(source, ())),
+            )
+            for source in resolved.definition.sources
+        ),
+        layout=layout_document(resolved.layout),
+        definition=resolved.document(stream_tables),
+        incremental=resolved.verdict.incremental,
+        freshness_deadline_ms=None if spec.sla is None else parse_sla(spec.sla),
+        status=Status.INITIALIZING,
+    )
+
+
+def _classify(
+    runtime: Runtime,
+    row: StreamTableRow,
+    resolved: Resolved,
+    fields: tuple[target.Field, ...],
+) -> str:
+    before = resolve(runtime, row.spec.query, row.spec.unique_key)
+    same_tree = (
+        before.definition.tree == resolved.definition.tree
+        and before.definition.output == resolved.definition.output
+        and before.layout == resolved.layout
+    )
+    if same_tree:
+        return "same"
+    new = {f.name: f.type for f in fields}
+    kept = all(new.get(name) == kind for name, kind in row.columns)
+    return "compatible" if kept else "rebuild"
+
+
+def _warn_keyless(runtime: Runtime, name: TableName, resolved: Resolved) -> None:
+    """A bag over sources without a key: equal rows can only be told apart by counting them."""
+    if not resolved.layout.bag:
+        return
+    keyless = []
+    for source in resolved.definition.sources:
+        metadata = runtime.tables.metadata(source)
+        is_stream_table = runtime.store.tables.find(source) is not None
+        if metadata and not is_stream_table and not metadata.current_schema.identifier_field_ids:
+            keyless.append(source)
+    if keyless:
+        first = keyless[0].sql(runtime.lake.catalog)
+        warn(
+            runtime,
+            name,
+            "SOURCE_WITHOUT_KEY",
+            f"{', '.join(str(s) for s in keyless)} has no key: equal rows of {name} are matched by "
+            f"all their columns; if there is a key, declare it: ALTER TABLE {first} SET IDENTIFIER "
+            f"FIELDS {quote('column')}",
+        )

@@ -1,0 +1,180 @@
+"""The first half of a refresh: pin, window, decide. Reads metadata only, starts no Spark job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.core.errors import (
+    AppendOnlyViolated,
+    FullRefreshRefused,
+    SourceSchemaChanged,
+    StorageDamaged,
+)
+from headwater.core.spec import Action, RefreshMode
+from headwater.refresh.decide import Decision, Situation, SourceChange, decide
+from headwater.refresh.definitions import Stored
+from headwater.refresh.pin import Pin, View, pin
+from headwater.refresh.stages import Planned
+from headwater.sources.iceberg import IcebergSource
+from headwater.sources.source import How, Kind, Window
+from headwater.storage.head import Head, read_head
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headwater.catalog.rows import StreamTableRow
+    from headwater.core.frontier import Frontier, SourceVersion
+    from headwater.core.names import TableName
+    from headwater.refresh.runtime import Runtime
+
+
+def current_frontier(row: StreamTableRow | None, head: Head) -> Frontier | None:
+    """What the head equals: the advanced frontier of the catalog while it holds, else the commit's.
+
+    An empty delta moves the frontier without a commit; that copy is valid only for the very commit
+    it was written for.
+    """
+    if head.own is None:
+        return None
+    if row is not None and row.frontier is not None and row.frontier_head == head.own.snapshot_id:
+        return row.frontier
+    return head.frontier
+
+
+def plan_refresh(
+    runtime: Runtime,
+    row: StreamTableRow,
+    *,
+    view: View,
+    full: bool = False,
+    strict: bool | None = None,
+    fixed: Mapping[TableName, SourceVersion] | None = None,
+    without: frozenset[How] = frozenset(),
+) -> tuple[Planned, Pin]:
+    """Decide what a refresh of this stream table has to do."""
+    metadata = view.metadata(row.name)
+    if metadata is None:
+        raise StorageDamaged(
+            f"the table behind stream table {row.name} is missing",
+            hint=f"run repair_stream_table('{row.name}')",
+        )
+    stored = Stored.read(row.definition)
+    head = read_head(metadata)
+    old = current_frontier(row, head)
+    clock = int(runtime.clock().timestamp() * 1_000_000) if stored.uses_clock else None
+    pinned = pin(
+        view, stored, old, clock=clock, fixed=fixed, advanced=lambda n, h: _arm(runtime, n, h)
+    )
+    windows = _windows(runtime, view, stored, old, pinned.frontier, without)
+    situation = Situation(
+        mode=row.spec.refresh_mode,
+        forced=full,
+        populated=head.own is not None,
+        needs_reinit=(row.reinit_reason or "the definition changed") if row.needs_reinit else None,
+        foreign=_foreign(head) if head.own is not None else None,
+        definition_changed=head.definition_hash != row.definition_hash,
+        incremental=stored.incremental,
+        obstacle=stored.obstacle,
+        changes=[_change(name, window) for name, window in windows.items()],
+        clock_moved=stored.uses_clock and old is not None and old.clock != clock,
+        max_change_ratio=float(runtime.setting("differential_max_change_ratio")),
+    )
+    decision = decide(situation)
+    _check_promises(row, windows, decision)
+    _check_strict(row, decision, strict=strict)
+    planned = Planned(
+        table=row.name,
+        old=old,
+        new=pinned.frontier,
+        windows=windows,
+        parent=metadata.current_snapshot_id,
+        own=head.own.snapshot_id if head.own else None,
+        decision=decision,
+    )
+    return planned, pinned
+
+
+def _arm(runtime: Runtime, name: TableName, head: Head) -> Frontier | None:
+    return current_frontier(runtime.store.tables.find(name), head)
+
+
+def _windows(
+    runtime: Runtime,
+    view: View,
+    stored: Stored,
+    old: Frontier | None,
+    new: Frontier,
+    without: frozenset[How],
+) -> dict[TableName, Window]:
+    if old is None:
+        return {}
+    windows = {}
+    for name, until in new.sources.items():
+        since = old.sources.get(name)
+        if since is None:
+            return {}
+        source = source_of(runtime, view, name)
+        windows[name] = source.window(since, until, stored.used.get(name, ()), without=without)
+    return windows
+
+
+def source_of(runtime: Runtime, view: View, name: TableName) -> IcebergSource:
+    """The source, as the view shows it."""
+    return IcebergSource(name, view, runtime.lake.catalog)  # type: ignore[arg-type]
+
+
+def check_schema(planned: Planned) -> None:
+    """Fail when a used column of a source is not what the definition was compiled with."""
+    for name, window in planned.windows.items():
+        if window.schema_change is not None:
+            change = window.schema_change
+            raise SourceSchemaChanged(
+                f"{planned.table} cannot be refreshed: in {name}, {change.reason} ({change.code})",
+                hint="restore the column, or alter the query; the next refresh rebuilds the table "
+                "if the query still fits",
+            )
+
+
+def _foreign(head: Head) -> str | None:
+    if head.foreign is None:
+        return None
+    return (
+        f"snapshot {head.foreign.snapshot_id} ({head.foreign.operation}) was not written by a "
+        "refresh of this stream table"
+    )
+
+
+def _change(name: TableName, window: Window) -> SourceChange:
+    exact = window.kind is Kind.APPEND
+    return SourceChange(
+        table=str(name),
+        kind=window.kind.value,
+        how=window.how.value,
+        reason_code=window.reason_code,
+        reason=window.reason,
+        changed_rows=window.added_records if exact else None,
+        total_rows=window.total_records,
+    )
+
+
+def _check_promises(
+    row: StreamTableRow, windows: Mapping[TableName, Window], decision: Decision
+) -> None:
+    if not row.spec.append_only or decision.action is not Action.INCREMENTAL:
+        return
+    for name, window in windows.items():
+        if window.kind is Kind.MIXED and row.spec.refresh_mode is not RefreshMode.AUTO:
+            raise AppendOnlyViolated(
+                f"{row.name} is append-only, but {name} had deletes or updates",
+                hint="alter the stream table with append_only=False, or refresh with full=True",
+            )
+
+
+def _check_strict(row: StreamTableRow, decision: Decision, *, strict: bool | None) -> None:
+    is_strict = row.spec.refresh_mode is RefreshMode.STRICT if strict is None else strict
+    if is_strict and decision.is_full and not decision.asked_for:
+        raise FullRefreshRefused(
+            f"{row.name} needs a full refresh ({decision.reason_code}: {decision.reason}) "
+            "and strict mode forbids it",
+            hint=f"run refresh_stream_table('{row.name}', full=True) to allow it once",
+        )

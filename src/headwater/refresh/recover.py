@@ -1,0 +1,95 @@
+"""After a crash: reads what really happened from the table and brings the catalog up to it.
+
+A run that published and then died is completed in the history; one that died before left only a
+branch that nobody reads, which is removed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.catalog.history import Outcome, Run
+from headwater.catalog.rows import RunStatus
+from headwater.core.spec import Action, ApplyKind, Status
+from headwater.storage.head import Head, read_head
+from headwater.storage.stage import ACTION, APPLY, BRANCH_PREFIX, REASON, REASON_CODE, written
+
+if TYPE_CHECKING:
+    from headwater.catalog.rows import RunRow, StreamTableRow
+    from headwater.core.names import TableName
+    from headwater.refresh.runtime import Runtime
+    from headwater.sources.metadata import TableMetadata
+
+RECENT_RUNS = 50
+
+
+def recover_unrecorded(runtime: Runtime, name: TableName) -> StreamTableRow:
+    """Complete what dead processes left; returns the row as it is then."""
+    row = runtime.store.tables.get(name)
+    metadata = runtime.tables.metadata(name)
+    if metadata is not None:
+        head = read_head(metadata)
+        running = [
+            r
+            for r in runtime.store.history.runs(name, limit=RECENT_RUNS)
+            if r.status is RunStatus.RUNNING
+        ]
+        for run in running:
+            if run.run_id == head.run_id and run.process.is_alive() is False:
+                _complete(runtime, row, run, head)
+        _adopt(runtime, name, head)
+        alive = {r.run_id for r in running if r.process.is_alive() is not False}
+        _drop_orphan_branches(runtime, name, metadata, alive)
+    runtime.store.history.reconcile()
+    return runtime.store.tables.get(name)
+
+
+def _complete(runtime: Runtime, row: StreamTableRow, run: RunRow, head: Head) -> None:
+    """Record a run that published before its process died, as its commit tells it."""
+    own = head.own
+    if own is None:
+        return
+    rows = written(own)
+    reason = own.summary.get(REASON, "")
+    outcome = Outcome(
+        action=Action(own.summary.get(ACTION, Action.INCREMENTAL)),
+        reason_code=own.summary.get(REASON_CODE, "RECOVERED"),
+        reason=f"{reason} (recorded after a crash: it had been published)",
+        frontier=head.frontier,
+        version=own.snapshot_id,
+        parent_version=own.parent_id,
+        rows_inserted=rows.inserted,
+        rows_deleted=rows.deleted,
+        delta_rows=rows.inserted + rows.deleted,
+        apply=ApplyKind(own.summary.get(APPLY, ApplyKind.NONE)),
+        data_timestamp=runtime.clock(),
+    )
+    generation = row.generation
+    runtime.store.history.finish(
+        Run(run.run_id, run.stream_table_id, generation, run.started_at), outcome
+    )
+
+
+def _adopt(runtime: Runtime, name: TableName, head: Head) -> None:
+    """Let the catalog row say what the table says, when no run did."""
+    row = runtime.store.tables.get(name)
+    if head.own is None or row.version == head.own.snapshot_id:
+        return
+    if head.definition_hash != row.definition_hash:
+        return
+    runtime.store.tables.update(
+        name,
+        version=head.own.snapshot_id,
+        frontier=head.frontier,
+        frontier_head=head.own.snapshot_id,
+        is_populated=True,
+        status=Status.ACTIVE if row.status is Status.INITIALIZING else row.status,
+    )
+
+
+def _drop_orphan_branches(
+    runtime: Runtime, name: TableName, metadata: TableMetadata, alive: set[str]
+) -> None:
+    for branch in metadata.branches:
+        if branch.startswith(BRANCH_PREFIX) and branch.removeprefix(BRANCH_PREFIX) not in alive:
+            runtime.tables.drop_branch(name, branch)

@@ -1,0 +1,44 @@
+"""What a hub works with, gathered once and handed to every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headwater.catalog.store import Store
+    from headwater.observe.events import Events
+    from headwater.refresh.templates import Templates
+    from headwater.sources.tables import TableCatalog
+    from headwater.sql.lookup import FunctionFact
+    from headwater.storage.lake import Lake
+    from headwater.storage.spark import Engine
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The parts of a hub.
+
+    Attributes:
+        lake: addresses.
+        store: the hub's rows in the catalog database.
+        tables: metadata of Iceberg tables, without Spark.
+        engine: Spark, started when first needed.
+        events: listeners.
+        templates: compiled refreshes.
+        clock: the current instant, in UTC.
+        setting: the value of a setting by name.
+        functions: registered user functions.
+    """
+
+    lake: Lake
+    store: Store
+    tables: TableCatalog
+    engine: Engine
+    events: Events
+    templates: Templates
+    clock: Callable[[], datetime]
+    setting: Callable[[str], Any]
+    functions: Mapping[str, FunctionFact] = field(default_factory=dict)

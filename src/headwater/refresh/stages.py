@@ -1,0 +1,49 @@
+"""The stages of a refresh, as values: one walker runs them, `explain` prints the same list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headwater.core.frontier import Frontier
+    from headwater.core.names import TableName
+    from headwater.refresh.decide import Decision
+    from headwater.sources.source import Window
+
+PIN, WINDOW, DECIDE, COMPILE = "pin", "window", "decide", "compile"
+APPLY, PUBLISH, RECORD = "apply", "publish", "record"
+ORDER = (PIN, WINDOW, DECIDE, COMPILE, APPLY, PUBLISH, RECORD)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A refresh up to its decision: nothing was written yet.
+
+    Attributes:
+        old: frontier the stream table has, None before the first load.
+        new: frontier it is to have.
+        windows: change window of each source; empty when there is nothing to compare with.
+        parent: snapshot main points to; what publishing will require.
+        own: the last commit of a refresh on that line.
+        decision: what to do, and why.
+    """
+
+    table: TableName
+    old: Frontier | None
+    new: Frontier
+    windows: Mapping[TableName, Window]
+    parent: int | None
+    own: int | None
+    decision: Decision
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stage as `explain` shows it."""
+
+    stage: str
+    what: str
+    statements: tuple[str, ...] = field(default_factory=tuple)

@@ -1,0 +1,238 @@
+"""The second half of a refresh: compile, apply on a branch, publish by compare-and-swap."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from headwater.core.errors import RefreshConflict
+from headwater.core.spec import ApplyKind
+from headwater.delta.change import Change
+from headwater.refresh.fill import Filling
+from headwater.refresh.plan import source_of
+from headwater.sources.source import Kind
+from headwater.storage.spark import JobCount
+from headwater.storage.stage import Stamp, Written, staged, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from headwater.core.frontier import Frontier
+    from headwater.core.names import TableName
+    from headwater.delta.compile import Program
+    from headwater.refresh.definitions import Resolved
+    from headwater.refresh.pin import View
+    from headwater.refresh.runtime import Runtime
+    from headwater.refresh.stages import Planned
+
+SMALL_TARGET_FILES = 4
+"""Up to this many files a MERGE rewrites them all rather than looking for the ones it needs."""
+
+_LIGHT = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.join.preferSortMergeJoin": "false",
+}
+_HEAVY = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "true",
+}
+LIGHT_BYTES = 64 * 1024 * 1024
+"""Windows up to this size are refreshed without adaptive planning: it costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A staged commit that waits to be published; None when nothing was written."""
+
+    snapshot_id: int | None
+    rows: Written
+    kind: ApplyKind
+    spark_jobs: int
+    strategy: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """What a refresh runs, in order, with every hole filled."""
+
+    kind: ApplyKind
+    stages: tuple[tuple[str, str], ...]
+    statement: str
+    strategy: tuple[Mapping[str, str], ...]
+
+
+def statements(
+    runtime: Runtime, view: View, planned: Planned, resolved: Resolved, run_id: str
+) -> Statements:
+    """The text of a refresh."""
+    filling = filling_of(runtime, view, planned, resolved, run_id)
+    if planned.decision.is_full:
+        columns = ", ".join(f"`{c}`" for c in (*resolved.layout.visible, *resolved.layout.hidden))
+        query = filling.fill(resolved.layout.initial)
+        text = f"INSERT OVERWRITE {filling.target} ({columns}) {query}"
+        return Statements(ApplyKind.OVERWRITE, (), text, _strategy_of(resolved.verdict.nodes))
+    program: Program = runtime.templates.program(resolved, changes_of(planned))
+    return Statements(
+        program.apply,
+        tuple((stage.name, filling.fill(stage.sql)) for stage in program.stages),
+        filling.fill(program.statement),
+        _strategy_of(program.strategy),
+    )
+
+
+def filling_of(
+    runtime: Runtime, view: View, planned: Planned, resolved: Resolved, run_id: str
+) -> Filling:
+    """What goes into the holes of this refresh."""
+    sources = resolved.definition.sources
+    old = planned.old
+    reads = {name: source_of(runtime, view, name) for name in sources}
+    return Filling(
+        sources=sources,
+        new={name: reads[name].snapshot(planned.new.sources[name]) for name in sources},
+        old={}
+        if old is None or planned.decision.is_full
+        else {
+            name: reads[name].snapshot(old.sources[name]) for name in _readable(planned, sources)
+        },
+        delta={n: w.sql for n, w in planned.windows.items() if w.sql is not None},
+        target=planned.table.sql(runtime.lake.catalog),
+        run_id=run_id,
+        now=instant(planned.new),
+        before=instant(old),
+    )
+
+
+def _readable(planned: Planned, sources: Sequence[TableName]) -> list[TableName]:
+    """Sources whose old version may be asked for: the others did not change."""
+    return [n for n in sources if planned.old is not None and n in planned.old.sources]
+
+
+def changes_of(planned: Planned) -> dict[TableName, Change]:
+    """Which sources changed, and how: the specialisation of the program."""
+    return {
+        name: Change.APPEND if window.kind is Kind.APPEND else Change.MIXED
+        for name, window in planned.windows.items()
+        if window.kind in (Kind.APPEND, Kind.MIXED)
+    }
+
+
+def apply(
+    runtime: Runtime,
+    planned: Planned,
+    todo: Statements,
+    stamp: Stamp,
+    on_step: Callable[[str], None],
+) -> Applied:
+    """Write the refresh to a branch; nobody reads it there."""
+    engine = runtime.engine
+    with engine.exclusive() as session, JobCount(session, stamp.run_id) as jobs:
+        if planned.parent is not None:
+            runtime.tables.create_branch(
+                planned.table, branch=stamp.branch, snapshot_id=planned.parent
+            )
+        on_step("write")
+        conf = _session_conf(runtime, planned, todo.kind)
+        with _stages(runtime, session, todo.stages, conf), staged(session, stamp, conf):
+            engine.run(session, todo.statement)
+        on_step("staged")
+        spark_jobs = jobs.total
+    metadata = runtime.tables.metadata(planned.table)
+    branch = metadata.branches.get(stamp.branch) if metadata is not None else None
+    snapshot = metadata.snapshot(branch) if metadata is not None else None
+    if snapshot is None or snapshot.snapshot_id == planned.parent:
+        return Applied(None, Written(0, 0), todo.kind, spark_jobs, todo.strategy)
+    return Applied(snapshot.snapshot_id, written(snapshot), todo.kind, spark_jobs, todo.strategy)
+
+
+def publish(runtime: Runtime, planned: Planned, applied: Applied, stamp: Stamp) -> int | None:
+    """Make the staged commit the content, if main is still what the run started from.
+
+    Returns:
+        The version that holds the new frontier: the published one, or the old one when the delta
+        was empty and its branch was dropped.
+    """
+    unchanged = applied.rows.nothing and not planned.decision.is_full
+    if applied.snapshot_id is None or unchanged:
+        drop_branch(runtime, planned.table, stamp.branch)
+        head = runtime.tables.metadata(planned.table)
+        if head is None or head.current_snapshot_id != planned.parent:
+            raise RefreshConflict(
+                f"{planned.table} was published by another run meanwhile", hint="refresh again"
+            )
+        return None
+    runtime.tables.publish(
+        planned.table,
+        branch=stamp.branch,
+        expect_main=planned.parent,
+        snapshot_id=applied.snapshot_id,
+    )
+    return applied.snapshot_id
+
+
+def drop_branch(runtime: Runtime, table: TableName, branch: str) -> None:
+    """Remove a branch if it is there."""
+    metadata = runtime.tables.metadata(table)
+    if metadata is not None and branch in metadata.branches:
+        runtime.tables.drop_branch(table, branch)
+
+
+@contextmanager
+def _stages(
+    runtime: Runtime,
+    session: SparkSession,
+    stages: Sequence[tuple[str, str]],
+    conf: Mapping[str, str],
+) -> Iterator[None]:
+    """Compute each shared sub-plan once; later statements read it by name."""
+    before = {key: session.conf.get(key, None) for key in conf}
+    made: list[str] = []
+    try:
+        for key, value in conf.items():
+            session.conf.set(key, value)
+        for name, sql in stages:
+            runtime.engine.run(session, f"CACHE TABLE `{name}` AS {sql}")
+            made.append(name)
+        yield
+    finally:
+        for name in reversed(made):
+            session.sql(f"UNCACHE TABLE IF EXISTS `{name}`")
+            session.catalog.dropTempView(name)
+        for key, value in before.items():
+            if value is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, value)
+
+
+def _session_conf(runtime: Runtime, planned: Planned, kind: ApplyKind) -> dict[str, str]:
+    if kind is ApplyKind.OVERWRITE:
+        return {"spark.sql.adaptive.enabled": "true"}
+    window_bytes = sum(w.planned_bytes for w in planned.windows.values())
+    metadata = runtime.tables.metadata(planned.table)
+    head = metadata.snapshot(planned.parent) if metadata is not None else None
+    few_files = head is None or head.count("total-data-files") <= SMALL_TARGET_FILES
+    return dict(_LIGHT if few_files and window_bytes <= LIGHT_BYTES else _HEAVY)
+
+
+def _strategy_of(nodes: Sequence[object]) -> tuple[Mapping[str, str], ...]:
+    kept = ("node", "strategy", "detail", "reason_code")
+    rows = []
+    for node in nodes:
+        values = asdict(node)  # type: ignore[call-overload]
+        rows.append({key: str(values[key]) for key in kept if values.get(key)})
+    return tuple(rows)
+
+
+def instant(frontier: Frontier | None) -> str | None:
+    """The clock of a frontier as a timestamp text."""
+    if frontier is None or frontier.clock is None:
+        return None
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=frontier.clock)
+    return moment.strftime("%Y-%m-%d %H:%M:%S.%f")

@@ -1,0 +1,277 @@
+"""Moves branches of a table by compare-and-swap, without Spark where the format allows it.
+
+One PyIceberg commit states what main must be, sets it and drops the staging branch. The catalog row
+is swapped only if nobody wrote metadata in between. PyIceberg does not write format version 3:
+there the same steps go through commands that the caller runs in Spark.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headwater.core.errors import RefreshConflict, SparkUnavailable, StorageDamaged
+from headwater.sources.database import BUSY_SECONDS
+from headwater.sources.metadata import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from headwater.core.names import TableName
+    from headwater.sources.metadata import TableMetadata
+
+ATTEMPTS = 12
+_NEWEST_FORMAT = 2
+_FIRST_PAUSE = 0.005
+_LONGEST_PAUSE = 0.5
+
+
+class RefCommands(Protocol):
+    """Spark statements on branches, for tables that PyIceberg cannot write."""
+
+    def fast_forward(self, name: TableName, branch: str) -> None:
+        """`CALL system.fast_forward(table, 'main', branch)`."""
+
+    def create_branch(self, name: TableName, branch: str, *, snapshot_id: int) -> None:
+        """`ALTER TABLE … CREATE BRANCH branch AS OF VERSION snapshot_id`."""
+
+    def drop_branch(self, name: TableName, branch: str) -> None:
+        """`ALTER TABLE … DROP BRANCH IF EXISTS branch`."""
+
+
+class RefCommits:
+    """Commits to the refs of tables in one catalog.
+
+    Args:
+        catalog: name of the catalog, as `iceberg_tables` has it.
+        url: SQLAlchemy URL of the database.
+        properties: FileIO properties for remote warehouses.
+    """
+
+    def __init__(self, catalog: str, url: str, properties: Mapping[str, str]) -> None:
+        self._name = catalog
+        self._url = url
+        self._properties = dict(properties)
+        self._opened: Any = None
+        self._lock = threading.Lock()
+
+    def publish(
+        self,
+        name: TableName,
+        look: Callable[[], TableMetadata | None],
+        *,
+        branch: str,
+        expect_main: int | None,
+        snapshot_id: int,
+        spark: RefCommands | None,
+    ) -> None:
+        """Set main from `expect_main` to `snapshot_id` and drop the branch; see `TableCatalog`."""
+        last: Exception | None = None
+        for attempt in range(ATTEMPTS):
+            _pause(attempt)
+            metadata = _present(name, look())
+            main = metadata.current_snapshot_id
+            if any(s.snapshot_id == snapshot_id for s in metadata.ancestry(main)):
+                last = None
+            else:
+                _check(name, metadata, branch, expect_main, snapshot_id)
+                if metadata.format_version > _NEWEST_FORMAT:
+                    last = _tried(_needed(name, spark).fast_forward, name, branch)
+                else:
+                    last = self._set_main(name, branch, expect_main, snapshot_id)
+            if last is None:
+                # It is published: a branch that cannot be dropped now is litter, not a failure.
+                with suppress(RefreshConflict):
+                    self.drop_branch(name, look, branch=branch, spark=spark)
+                return
+        raise RefreshConflict(
+            f"{name}: the commit could not be published in {ATTEMPTS} attempts: {last}",
+            hint="refresh again; look for a job that keeps writing to this table",
+        ) from last
+
+    def create_branch(
+        self,
+        name: TableName,
+        look: Callable[[], TableMetadata | None],
+        *,
+        branch: str,
+        snapshot_id: int,
+        spark: RefCommands | None,
+    ) -> None:
+        """Make a branch at a snapshot; see `TableCatalog`."""
+        last: Exception | None = None
+        for attempt in range(ATTEMPTS):
+            _pause(attempt)
+            metadata = _present(name, look())
+            at = metadata.branches.get(branch)
+            if at == snapshot_id:
+                return
+            if at is not None or metadata.snapshot(snapshot_id) is None:
+                raise RefreshConflict(
+                    f"{name}: branch {branch} cannot start from {snapshot_id}: "
+                    + ("the version is gone" if at is None else f"it is at {at}"),
+                    hint="refresh again: the run starts from the newer version",
+                )
+            if metadata.format_version > _NEWEST_FORMAT:
+                command = _needed(name, spark).create_branch
+                last = _tried(partial(command, snapshot_id=snapshot_id), name, branch)
+            else:
+                last = self._add(name, branch, snapshot_id)
+            if last is None:
+                return
+        raise RefreshConflict(f"{name}: branch {branch} could not be made: {last}") from last
+
+    def drop_branch(
+        self,
+        name: TableName,
+        look: Callable[[], TableMetadata | None],
+        *,
+        branch: str,
+        spark: RefCommands | None,
+    ) -> None:
+        """Remove a branch if it is there."""
+        last: Exception | None = None
+        for attempt in range(ATTEMPTS):
+            _pause(attempt)
+            metadata = look()
+            if metadata is None or branch not in metadata.branches:
+                return
+            if metadata.format_version > _NEWEST_FORMAT:
+                last = _tried(_needed(name, spark).drop_branch, name, branch)
+            else:
+                last = self._remove(name, branch)
+            if last is None:
+                return
+        raise RefreshConflict(f"{name}: branch {branch} could not be dropped: {last}") from last
+
+    def _set_main(
+        self, name: TableName, branch: str, expect_main: int | None, snapshot_id: int
+    ) -> Exception | None:
+        from pyiceberg.table.update import (
+            AssertRefSnapshotId,
+            RemoveSnapshotRefUpdate,
+            SetSnapshotRefUpdate,
+        )
+
+        return self._commit(
+            name,
+            (
+                AssertRefSnapshotId(ref=MAIN, snapshot_id=expect_main),
+                AssertRefSnapshotId(ref=branch, snapshot_id=snapshot_id),
+            ),
+            (
+                SetSnapshotRefUpdate(ref_name=MAIN, type="branch", snapshot_id=snapshot_id),
+                RemoveSnapshotRefUpdate(ref_name=branch),
+            ),
+        )
+
+    def _add(self, name: TableName, branch: str, snapshot_id: int) -> Exception | None:
+        from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
+
+        return self._commit(
+            name,
+            (AssertRefSnapshotId(ref=branch, snapshot_id=None),),
+            (SetSnapshotRefUpdate(ref_name=branch, type="branch", snapshot_id=snapshot_id),),
+        )
+
+    def _remove(self, name: TableName, branch: str) -> Exception | None:
+        from pyiceberg.table.update import RemoveSnapshotRefUpdate
+
+        return self._commit(name, (), (RemoveSnapshotRefUpdate(ref_name=branch),))
+
+    def _commit(self, name: TableName, requirements: Any, updates: Any) -> Exception | None:
+        """Commit once; the failure, when it may be due to somebody else's commit or a lost answer.
+
+        The caller looks at the table again: only that tells whether the commit arrived.
+        """
+        from pyiceberg.exceptions import CommitFailedException
+        from sqlalchemy.exc import OperationalError
+
+        try:
+            catalog = self._catalog()
+            table = catalog.load_table((name.namespace, name.name))
+            catalog.commit_table(table, requirements, updates)
+        except (CommitFailedException, OperationalError, FileNotFoundError) as error:
+            return error
+        return None
+
+    def _catalog(self) -> Any:
+        with self._lock:
+            if self._opened is None:
+                from pyiceberg.catalog.sql import SqlCatalog
+
+                properties = {"uri": _pyiceberg_url(self._url), "init_catalog_tables": "false"}
+                self._opened = SqlCatalog(self._name, **{**self._properties, **properties})
+            return self._opened
+
+
+def _check(
+    name: TableName,
+    metadata: TableMetadata,
+    branch: str,
+    expect_main: int | None,
+    snapshot_id: int,
+) -> None:
+    """Refuse when main moved, or the branch is not the one this run has written."""
+    main = metadata.current_snapshot_id
+    if main != expect_main:
+        raise RefreshConflict(
+            f"{name}: main is at {main}, this run started from {expect_main}",
+            hint="refresh again: the run starts from the newer version",
+        )
+    if metadata.branches.get(branch) != snapshot_id:
+        raise RefreshConflict(
+            f"{name}: branch {branch} is at {metadata.branches.get(branch)}, not at {snapshot_id}",
+            hint="refresh again: somebody removed or moved what this run had staged",
+        )
+    if metadata.snapshots_between(expect_main, snapshot_id) is None:
+        raise RefreshConflict(
+            f"{name}: {snapshot_id} was not written on top of {expect_main}",
+            hint="refresh again: the run starts from the newer version",
+        )
+
+
+def _present(name: TableName, metadata: TableMetadata | None) -> TableMetadata:
+    if metadata is None:
+        raise StorageDamaged(
+            f"table {name} is gone", hint="create the stream table again, or drop it"
+        )
+    return metadata
+
+
+def _tried(
+    command: Callable[[TableName, str], None], name: TableName, branch: str
+) -> Exception | None:
+    """Run a Spark command; its failure is judged by what the table looks like afterwards."""
+    try:
+        command(name, branch)
+    except Exception as error:
+        return error
+    return None
+
+
+def _needed(name: TableName, spark: RefCommands | None) -> RefCommands:
+    if spark is None:
+        raise SparkUnavailable(
+            f"{name} has format version 3: its branches can only be moved by Spark",
+            hint="run this in a process with a Spark session",
+        )
+    return spark
+
+
+def _pause(attempt: int) -> None:
+    if attempt:
+        longest = min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE)
+        time.sleep(random.uniform(longest / 2, longest))  # noqa: S311 - spreads retries
+
+
+def _pyiceberg_url(url: str) -> str:
+    """The URL with a long wait for locks: SQLAlchemy's SQLite driver would give up after 5 s."""
+    if url.startswith("sqlite"):
+        return f"{url.partition('?')[0]}?timeout={BUSY_SECONDS}"
+    scheme, _, rest = url.partition("://")
+    return f"postgresql+psycopg://{rest}" if "+" not in scheme else url

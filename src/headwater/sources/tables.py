@@ -1,0 +1,333 @@
+"""The tables of the lake as the catalog database lists them: locations, metadata, branches.
+
+No Spark: one query finds all tables, and metadata files are read once per location.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Protocol
+
+from headwater.core.errors import StorageDamaged
+from headwater.core.names import TableName
+from headwater.sources.database import open_database
+from headwater.sources.files import IcebergFiles
+from headwater.sources.metadata import parse_metadata
+from headwater.sources.publish import RefCommits
+from headwater.sources.views import parse_view
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from headwater.sources.files import FileReader
+    from headwater.sources.metadata import TableMetadata
+    from headwater.sources.publish import RefCommands
+
+CACHED_TABLES = 4096
+
+FEW_TABLES = 50
+"""Up to this many tables are asked for by name; above it, one query reads them all."""
+
+_TABLES = """CREATE TABLE IF NOT EXISTS iceberg_tables(\
+catalog_name VARCHAR(255) NOT NULL,\
+table_namespace VARCHAR(255) NOT NULL,\
+table_name VARCHAR(255) NOT NULL,\
+metadata_location VARCHAR(1000),\
+previous_metadata_location VARCHAR(1000), \
+iceberg_type VARCHAR(5),\
+PRIMARY KEY (catalog_name, table_namespace, table_name))"""
+_NAMESPACES = """CREATE TABLE IF NOT EXISTS iceberg_namespace_properties(\
+catalog_name VARCHAR(255) NOT NULL,\
+namespace VARCHAR(255) NOT NULL,\
+property_key VARCHAR(255),\
+property_value VARCHAR(1000),\
+PRIMARY KEY (catalog_name, namespace, property_key))"""
+
+_IS_TABLE = "(iceberg_type = 'TABLE' OR iceberg_type IS NULL)"
+_ALL = (
+    "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables"
+    f" WHERE catalog_name = ? AND {_IS_TABLE}"
+)
+_ONE = f"{_ALL} AND table_namespace = ? AND table_name = ?"
+_VIEWS = (
+    "SELECT table_namespace, table_name FROM iceberg_tables"
+    " WHERE catalog_name = ? AND iceberg_type = 'VIEW'"
+)
+_VIEW = (
+    "SELECT metadata_location FROM iceberg_tables WHERE catalog_name = ? AND iceberg_type = 'VIEW'"
+    " AND table_namespace = ? AND table_name = ?"
+)
+
+
+class TableCatalog(Protocol):
+    """What the rest of Headwater asks about tables, and the two things it does to them."""
+
+    def locations(self, names: Collection[TableName] | None = None) -> dict[TableName, str]:
+        """Metadata location of every table, in one query.
+
+        Args:
+            names: tables the caller cares about; others may be left out.
+        """
+
+    def location(self, name: TableName) -> str | None:
+        """Metadata location of one table; None if there is no such table."""
+
+    def metadata(self, name: TableName) -> TableMetadata | None:
+        """Newest metadata of one table; None if there is no such table."""
+
+    def metadata_at(self, name: TableName, location: str) -> TableMetadata | None:
+        """Metadata at a location just learned; newer when that file has been removed since."""
+
+    def table_names(self) -> frozenset[TableName]:
+        """All tables."""
+
+    def views(self) -> frozenset[TableName]:
+        """All Iceberg views, which are not tables."""
+
+    def exists(self, name: TableName) -> bool:
+        """Whether there is such a table."""
+
+    def branches(self, name: TableName) -> dict[str, int]:
+        """Snapshot of each branch other than main."""
+
+    def view_text(self, name: TableName) -> str | None:
+        """The query of an Iceberg view as Spark wrote it; None if there is no such view."""
+
+    def create_branch(
+        self,
+        name: TableName,
+        *,
+        branch: str,
+        snapshot_id: int,
+        spark: RefCommands | None = None,
+    ) -> None:
+        """Make a branch at a snapshot; a run staged on it stands on exactly that snapshot.
+
+        Raises:
+            RefreshConflict: the branch is there already and is elsewhere, or the snapshot is gone.
+        """
+
+    def publish(
+        self,
+        name: TableName,
+        *,
+        branch: str,
+        expect_main: int | None,
+        snapshot_id: int,
+        spark: RefCommands | None = None,
+    ) -> None:
+        """Make a staged snapshot the table's content: all of it or nothing.
+
+        Main must be `expect_main`, the branch must be at `snapshot_id` and stand on main. Then main
+        is set and the branch removed. Metadata that moved without main (another branch, a property)
+        is no conflict. Publishing what is published already does nothing, so that a caller who does
+        not know whether it succeeded may ask again. A branch that is gone means that somebody has
+        fenced this run off.
+
+        Args:
+            name: the stream table.
+            branch: where the run was staged.
+            expect_main: the snapshot the run started from; None if the table was empty.
+            snapshot_id: the staged commit.
+            spark: runs the statements for tables of format version 3.
+
+        Raises:
+            RefreshConflict: main or the branch moved; nothing was changed.
+            SparkUnavailable: the table has format version 3 and `spark` is None.
+        """
+
+    def drop_branch(
+        self, name: TableName, branch: str, *, spark: RefCommands | None = None
+    ) -> None:
+        """Remove a branch if it is there: a run staged on it can never be published."""
+
+
+class JdbcTables:
+    """Tables of an Iceberg JDBC catalog (schema V1) on SQLite or PostgreSQL.
+
+    Names are compared in lower case: a table whose stored name has capitals cannot be reached by
+    the SQL that Headwater writes, and is not listed.
+
+    Args:
+        url: SQLAlchemy URL of the database that has `iceberg_tables`.
+        catalog: name of the catalog in that database; Spark's catalog has the same name.
+        files: reads metadata files.
+        properties: FileIO properties for remote warehouses.
+        cached: how many parsed metadata documents are kept.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        catalog: str,
+        *,
+        files: FileReader | None = None,
+        properties: Mapping[str, str] | None = None,
+        cached: int = CACHED_TABLES,
+    ) -> None:
+        self.catalog = catalog
+        self._database = open_database(url)
+        self._files = files or IcebergFiles(properties)
+        self._commits = RefCommits(catalog, url, properties or {})
+        self._cache = _Cache(cached)
+
+    def create_schema(self) -> None:
+        """Create the catalog tables as Iceberg 1.12 does, once, before two drivers race for it."""
+        self._database.prepare()
+        columns = self._database.columns("iceberg_tables")
+        statements = [_TABLES, _NAMESPACES]
+        if columns and "iceberg_type" not in columns:
+            statements.append("ALTER TABLE iceberg_tables ADD COLUMN iceberg_type VARCHAR(5)")
+        self._database.change(statements)
+
+    def locations(self, names: Collection[TableName] | None = None) -> dict[TableName, str]:
+        """Metadata location of every table, or of a few, in one query."""
+        statement, parameters = _ALL, [self.catalog]
+        if names is not None and len(names) <= FEW_TABLES:
+            if not names:
+                return {}
+            pairs = ", ".join(["(?, ?)"] * len(names))
+            statement = f"{_ALL} AND (table_namespace, table_name) IN (VALUES {pairs})"
+            for name in names:
+                parameters += [name.namespace, name.name]
+        rows = self._database.fetch(statement, parameters)
+        return {
+            TableName(namespace, name): location
+            for namespace, name, location in rows
+            if location is not None and _reachable(namespace, name)
+        }
+
+    def location(self, name: TableName) -> str | None:
+        """Metadata location of one table."""
+        rows = self._database.fetch(_ONE, (self.catalog, name.namespace, name.name))
+        return rows[0][2] if rows else None
+
+    def metadata(self, name: TableName) -> TableMetadata | None:
+        """Newest metadata of one table."""
+        location = self.location(name)
+        return self.metadata_at(name, location) if location is not None else None
+
+    def metadata_at(self, name: TableName, location: str) -> TableMetadata | None:
+        """Metadata at a location just learned.
+
+        Writers may remove old metadata files: when this one is gone, the catalog is asked again.
+        """
+        while True:
+            found = self._cache.get(location)
+            if found is not None:
+                return found
+            try:
+                content = self._files.read(location)
+            except FileNotFoundError as error:
+                newer = self.location(name)
+                if newer is None:
+                    return None
+                if newer == location:
+                    raise StorageDamaged(
+                        f"metadata file of {name} is missing: {location}",
+                        hint="restore the file, or drop the table and create it again",
+                    ) from error
+                location = newer
+                continue
+            parsed = parse_metadata(content, location=location)
+            self._cache.put(location, parsed)
+            return parsed
+
+    def table_names(self) -> frozenset[TableName]:
+        """All tables."""
+        return frozenset(self.locations())
+
+    def views(self) -> frozenset[TableName]:
+        """All Iceberg views."""
+        rows = self._database.fetch(_VIEWS, (self.catalog,))
+        return frozenset(TableName(ns, name) for ns, name in rows if _reachable(ns, name))
+
+    def exists(self, name: TableName) -> bool:
+        """Whether there is such a table."""
+        return self.location(name) is not None
+
+    def branches(self, name: TableName) -> dict[str, int]:
+        """Snapshot of each branch other than main; empty if there is no such table."""
+        metadata = self.metadata(name)
+        return metadata.branches if metadata is not None else {}
+
+    def view_text(self, name: TableName) -> str | None:
+        """The query of an Iceberg view."""
+        rows = self._database.fetch(_VIEW, (self.catalog, name.namespace, name.name))
+        if not rows:
+            return None
+        location = rows[0][0]
+        try:
+            return parse_view(self._files.read(location), location=location)
+        except FileNotFoundError as error:
+            raise StorageDamaged(f"metadata file of view {name} is missing: {location}") from error
+
+    def create_branch(
+        self,
+        name: TableName,
+        *,
+        branch: str,
+        snapshot_id: int,
+        spark: RefCommands | None = None,
+    ) -> None:
+        """Make a branch at a snapshot."""
+        self._commits.create_branch(
+            name, lambda: self.metadata(name), branch=branch, snapshot_id=snapshot_id, spark=spark
+        )
+
+    def publish(
+        self,
+        name: TableName,
+        *,
+        branch: str,
+        expect_main: int | None,
+        snapshot_id: int,
+        spark: RefCommands | None = None,
+    ) -> None:
+        """Make a staged snapshot the table's content."""
+        self._commits.publish(
+            name,
+            lambda: self.metadata(name),
+            branch=branch,
+            expect_main=expect_main,
+            snapshot_id=snapshot_id,
+            spark=spark,
+        )
+
+    def drop_branch(
+        self, name: TableName, branch: str, *, spark: RefCommands | None = None
+    ) -> None:
+        """Remove a branch if it is there."""
+        self._commits.drop_branch(name, lambda: self.metadata(name), branch=branch, spark=spark)
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        self._database.close()
+
+
+def _reachable(namespace: str, name: str) -> bool:
+    return namespace.islower() and name.islower() and "." not in namespace
+
+
+class _Cache:
+    """The parsed documents used last, by location."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._items: OrderedDict[str, TableMetadata] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, location: str) -> TableMetadata | None:
+        with self._lock:
+            found = self._items.get(location)
+            if found is not None:
+                self._items.move_to_end(location)
+            return found
+
+    def put(self, location: str, metadata: TableMetadata) -> None:
+        with self._lock:
+            self._items[location] = metadata
+            self._items.move_to_end(location)
+            while len(self._items) > self._size:
+                self._items.popitem(last=False)

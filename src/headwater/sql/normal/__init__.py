@@ -1,0 +1,1 @@
+"""Rewrites of a tree into its normal form: predicates where they belong, only used columns."""

@@ -1,0 +1,24 @@
+"""The normal form of a tree: the list of rewrites, in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.sql.normal.prune import pruned
+from headwater.sql.normal.push import pushed
+from headwater.sql.normal.tidy import tidied
+
+if TYPE_CHECKING:
+    from headwater.sql.columns import Column
+    from headwater.sql.node import Node
+
+
+def normalised(tree: Node, wanted: tuple[Column, ...]) -> Node:
+    """The tree in normal form.
+
+    Predicates stand as deep as inner joins allow and inside join conditions, every node gives
+    only columns that are used above it, and projections that change nothing are gone.
+    """
+    tree = pushed(tree)
+    tree = pruned(tree, frozenset(c.name for c in wanted))
+    return tidied(tree)

@@ -1,0 +1,114 @@
+"""Reads one query as a sqlglot tree in Spark's dialect; the first step of `define`."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING
+
+from sqlglot import Dialect, exp
+from sqlglot.errors import ParseError, TokenError
+
+from headwater.core.errors import InvalidQuery, Place, SqlSyntaxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DIALECT = "spark"
+
+_SPARK = Dialect.get_or_raise(DIALECT)
+
+
+def parse_query(text: str) -> exp.Query:
+    """Parse exactly one SELECT-like statement.
+
+    Args:
+        text: a query: SELECT, WITH, VALUES, FROM, or a set operation of those.
+
+    Raises:
+        SqlSyntaxError: the text is not SQL; carries line and column.
+        InvalidQuery: the text is a statement of another kind, or several statements.
+    """
+    statements = _statements(text)
+    if not statements:
+        raise SqlSyntaxError("the query is empty", place=Place(1, 1), sql=text)
+    if len(statements) > 1:
+        raise InvalidQuery(
+            "only one statement can define a stream table", hint="remove what follows the semicolon"
+        )
+    query = _query(statements[0])
+    if query is None:
+        kind = type(statements[0]).__name__.upper()
+        raise InvalidQuery(
+            f"{kind} cannot define a stream table", hint="give a SELECT query", sql=text
+        )
+    for part in query.find_all(exp.Command, exp.DML, exp.DDL):
+        if not isinstance(part, exp.Query):
+            raise InvalidQuery("a query cannot contain another kind of statement", sql=text)
+    for select in query.find_all(exp.Select):
+        if not select.expressions:
+            raise SqlSyntaxError("SELECT without columns", place=place_of(select, text), sql=text)
+    return query
+
+
+def place_of(expression: exp.Expr | None, text: str) -> Place | None:
+    """Where an expression begins in the text it was parsed from; None if it left no trace."""
+    if expression is None:
+        return None
+    starts = [
+        start
+        for node in expression.walk()
+        if node._meta and (start := node._meta.get("start")) is not None
+    ]
+    return place_at(text, min(starts)) if starts else None
+
+
+def place_at(text: str, offset: int) -> Place:
+    r"""Line and column of an offset.
+
+    >>> place_at("SELECT a\nFROM t", 9)
+    Place(line=2, column=1)
+    """
+    before = text[:offset]
+    return Place(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1)
+
+
+def _statements(text: str) -> list[exp.Expr]:
+    try:
+        with _quiet():
+            tokens = _SPARK.tokenize(text)
+            parsed = _SPARK.parser().parse(tokens, text)
+    except ParseError as error:
+        details = error.errors[0] if error.errors else {}
+        line, end = details.get("line"), details.get("col")
+        width = max(len(details.get("highlight") or ""), 1)
+        place = Place(line, max((end or width) - width + 1, 1)) if line else None
+        what = details.get("description") or str(error)
+        raise SqlSyntaxError(_readable(what), place=place, sql=text) from None
+    except TokenError as error:
+        raise SqlSyntaxError(str(error), place=Place(1, 1), sql=text) from None
+    return [statement for statement in parsed if statement is not None]
+
+
+def _query(statement: exp.Expr) -> exp.Query | None:
+    if isinstance(statement, exp.Values):
+        return exp.select("*").from_(statement)
+    return statement if isinstance(statement, exp.Query) else None
+
+
+def _readable(description: str) -> str:
+    if "Required keyword" in description:
+        return "an expression is missing here"
+    return description[:1].lower() + description[1:]
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence sqlglot's warning about statements it keeps as text: they are refused anyway."""
+    logger = logging.getLogger("sqlglot")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,116 @@
+"""Where a SQL text reads tables, as spans of the original text.
+
+A name can be replaced by a pinned version or by its visible columns without touching anything else
+the user wrote.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class TableReference:
+    """One place where a text reads a table.
+
+    Attributes:
+        start: offset of the first character of the name.
+        end: offset after the name, and after its VERSION or TIMESTAMP clause.
+        parts: the name as written, without quotes, outermost part first.
+        aliased: whether an alias follows.
+        travel: the VERSION or TIMESTAMP clause as written, or empty.
+    """
+
+    start: int
+    end: int
+    parts: tuple[str, ...]
+    aliased: bool
+    travel: str = ""
+
+    @property
+    def name(self) -> str:
+        """The last part: what columns are qualified with when there is no alias."""
+        return self.parts[-1]
+
+
+def table_references(text: str) -> tuple[TableReference, ...] | None:
+    """All reads of tables in one statement; None when the text is beyond the parser."""
+    try:
+        parsed = sqlglot.parse(text, read="spark")
+    except SqlglotError:
+        return None
+    if len(parsed) != 1 or parsed[0] is None or parsed[0].find(exp.Command):
+        return None
+    found = [_reference(text, t) for t in parsed[0].find_all(exp.Table) if _is_read(t)]
+    return tuple(sorted((r for r in found if r is not None), key=lambda r: r.start))
+
+
+def substitute(text: str, replace: Callable[[TableReference], str | None]) -> str | None:
+    """The text with each table reference replaced; None when it cannot be parsed.
+
+    `replace` gives the relation to read instead (a name with a version, a sub-select in
+    parentheses), or None to leave the reference alone. A name that had no alias keeps its own.
+    """
+    references = table_references(text)
+    if references is None:
+        return None
+    for reference in reversed(references):
+        relation = replace(reference)
+        if relation is None:
+            continue
+        if not reference.aliased:
+            relation = f"{relation} AS `{reference.name.replace('`', '``')}`"
+        text = text[: reference.start] + relation + text[reference.end :]
+    return text
+
+
+def _is_read(table: exp.Table) -> bool:
+    if not isinstance(table.this, exp.Identifier):
+        return False
+    reads = isinstance(table.parent, exp.From | exp.Join) or table.arg_key == "using"
+    return reads and not (len(table.parts) == 1 and _is_cte(table))
+
+
+def _is_cte(table: exp.Table) -> bool:
+    name = table.name.lower()
+    node: exp.Expression | None = table
+    while node is not None:
+        clause = node.args.get("with_") or node.args.get("with")
+        if isinstance(clause, exp.With) and any(c.alias.lower() == name for c in clause.expressions):
+            return True
+        node = node.parent
+    return False
+
+
+def _reference(text: str, table: exp.Table) -> TableReference | None:
+    spans = [part.meta for part in table.parts]
+    if not all("start" in span and "end" in span for span in spans):
+        return None
+    start, end = spans[0]["start"], spans[-1]["end"] + 1
+    travel = ""
+    if table.args.get("version") is not None:
+        travel = _travel_clause(text, end)
+        end += len(travel)
+    return TableReference(
+        start, end, tuple(p.name for p in table.parts), bool(table.alias), travel.strip()
+    )
+
+
+def _travel_clause(text: str, at: int) -> str:
+    """The time travel clause that starts at `at`: up to the end of its literal."""
+    tokens = sqlglot.tokenize(text[at:], read="spark")
+    for token in tokens:
+        if token.token_type in (sqlglot.TokenType.NUMBER, sqlglot.TokenType.STRING):
+            return text[at : at + token.end + 1]
+    return ""

@@ -1,0 +1,45 @@
+"""The jars Spark needs: resolved once from Maven coordinates, later starts read the local copies."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ICEBERG_VERSION = "1.12.0"
+COORDINATES = (
+    f"org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:{ICEBERG_VERSION}",
+    "org.xerial:sqlite-jdbc:3.50.3.0",
+    "org.postgresql:postgresql:42.7.7",
+)
+
+
+def jar_folder() -> Path:
+    """Where resolved jars are kept: `HEADWATER_JARS`, else a cache folder of the user."""
+    explicit = os.environ.get("HEADWATER_JARS")
+    if explicit:
+        return Path(explicit)
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(cache) / "headwater" / "ivy"
+
+
+def local_jars() -> list[Path] | None:
+    """The resolved jars, or None when one is missing."""
+    folder = jar_folder() / "jars"
+    found = []
+    for coordinate in COORDINATES:
+        group, artifact, version = coordinate.split(":")
+        jar = folder / f"{group}_{artifact}-{version}.jar"
+        if not jar.is_file() or jar.stat().st_size == 0:
+            return None
+        found.append(jar)
+    return found
+
+
+def jar_conf() -> dict[str, str]:
+    """Spark settings that bring the jars: local files, or a first resolution over the network."""
+    jars = local_jars()
+    if jars is not None:
+        return {"spark.jars": ",".join(str(jar) for jar in jars)}
+    folder = jar_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    return {"spark.jars.packages": ",".join(COORDINATES), "spark.jars.ivy": str(folder)}

@@ -1,0 +1,215 @@
+"""The Spark session of a hub: started at the first need, one session for users, one for refreshes.
+
+User SQL runs in a session that never carries refresh settings; refreshes run in a session whose
+result-changing settings are pinned.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess  # noqa: S404 - asks the installed java for its version
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from headwater.core.errors import SparkUnavailable
+from headwater.storage.failures import translate
+from headwater.storage.jars import jar_conf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headwater.storage.lake import Lake
+
+EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+
+PINNED_SETTINGS: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.sources.partitionOverwriteMode": "static",
+}
+"""Session settings that change results; part of every definition hash."""
+
+_START_SETTINGS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseParallelGC",
+    "spark.sql.shuffle.partitions": str(min(4, os.cpu_count() or 2)),
+    "spark.log.level": "ERROR",
+    "spark.sql.extensions": EXTENSIONS,
+}
+
+
+@dataclass
+class Engine:
+    """Runs SQL for one lake; starts Spark when first asked to."""
+
+    lake: Lake
+    given: SparkSession | None = None
+    on_start: Callable[[], None] | None = None
+    _root: SparkSession | None = field(default=None, init=False)
+    _owned: bool = field(default=False, init=False)
+    _user: SparkSession | None = field(default=None, init=False)
+    _worker: SparkSession | None = field(default=None, init=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
+
+    @property
+    def running(self) -> bool:
+        """Whether a session is at hand without starting one."""
+        return self._root is not None or self.given is not None
+
+    @property
+    def user(self) -> SparkSession:
+        """The session for user SQL."""
+        with self._lock:
+            if self._user is None:
+                self._user = self._session()
+            return self._user
+
+    @property
+    def worker(self) -> SparkSession:
+        """The session for refreshes; use it through `exclusive`."""
+        with self._lock:
+            if self._worker is None:
+                self._worker = self._session()
+            return self._worker
+
+    @contextmanager
+    def exclusive(self) -> Iterator[SparkSession]:
+        """The refresh session, for one run at a time."""
+        with self._lock:
+            yield self.worker
+
+    def run(self, session: SparkSession, text: str) -> DataFrame:
+        """Run one statement; failures of Spark become Headwater errors."""
+        try:
+            return session.sql(text)
+        except Exception as error:
+            raise translate(error, text) from error
+
+    def collect(self, session: SparkSession, text: str) -> list[Any]:
+        """Run a query and fetch its rows."""
+        frame = self.run(session, text)
+        try:
+            return frame.collect()
+        except Exception as error:
+            raise translate(error, text) from error
+
+    def close(self) -> None:
+        """Stop Spark if this engine started it."""
+        with self._lock:
+            if self._owned and self._root is not None:
+                self._root.stop()
+            self._root = self._user = self._worker = None
+            self._owned = False
+
+    def _session(self) -> SparkSession:
+        root = self._root_session()
+        session = root.newSession()
+        for key, value in {**self.lake.catalog_conf(), **PINNED_SETTINGS}.items():
+            session.conf.set(key, value)
+        self._use_lake(session)
+        return session
+
+    def _use_lake(self, session: SparkSession) -> None:
+        try:
+            session.sql(f"CREATE NAMESPACE IF NOT EXISTS `{self.lake.catalog}`.`default`")
+            session.sql(f"USE `{self.lake.catalog}`.`default`")
+        except Exception as error:
+            raise SparkUnavailable(
+                f"the Iceberg catalog cannot be opened: {_first_line(error)}",
+                hint="give the session the Iceberg runtime jar for its Spark version, and check "
+                "that the catalog database and the warehouse can be reached",
+            ) from error
+
+    def _root_session(self) -> SparkSession:
+        if self._root is None:
+            if self.given is not None:
+                self._root = self.given
+            else:
+                if self.on_start is not None:
+                    self.on_start()
+                self._root = _start(self.lake)
+                self._owned = True
+        return self._root
+
+
+def _start(lake: Lake) -> SparkSession:
+    check_java()
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise SparkUnavailable(
+            "pyspark is not installed", hint="pip install 'headwater[spark]'"
+        ) from error
+    conf = {
+        "spark.master": os.environ.get("HEADWATER_SPARK_MASTER", "local[*]"),
+        "spark.app.name": "headwater",
+        **_START_SETTINGS,
+        **jar_conf(),
+        **lake.catalog_conf(),
+        **lake.spark_conf,
+    }
+    builder = SparkSession.builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise SparkUnavailable(
+            f"Spark did not start: {_first_line(error)}",
+            hint="run `headwater doctor`; the first start needs the network to fetch the jars",
+        ) from error
+
+
+def check_java() -> str:
+    """The version line of Java 17 or newer; an error that says how to get it otherwise."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(f"{home}/bin/java") if home else shutil.which("java")
+    hint = (
+        "install Java 17 or newer, e.g. `apt-get install openjdk-17-jre-headless`, or set JAVA_HOME"
+    )
+    if java is None:
+        raise SparkUnavailable("Java is not installed", hint=hint)
+    done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
+    line = (done.stderr or done.stdout).splitlines()[0] if (done.stderr or done.stdout) else ""
+    digits = line.partition('"')[2].partition('"')[0].split(".")
+    major = int(digits[0]) if digits and digits[0].isdigit() else 0
+    if major < 17:
+        raise SparkUnavailable(f"Java is too old: {line}", hint=hint)
+    return line
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
+
+class JobCount:
+    """Counts the Spark jobs of one run: they carry the run id as job group."""
+
+    def __init__(self, session: SparkSession, run_id: str) -> None:
+        self._context = session.sparkContext
+        self._run_id = run_id
+
+    def __enter__(self) -> JobCount:
+        self._context.setJobGroup(self._run_id, f"headwater refresh {self._run_id}")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._context.setLocalProperty("spark.jobGroup.id", None)
+        self._context.setLocalProperty("spark.job.description", None)
+
+    @property
+    def total(self) -> int:
+        """Jobs started so far."""
+        return len(self._context.statusTracker().getJobIdsForGroup(self._run_id))
+
+
+__all__ = ["Engine", "JobCount", "PINNED_SETTINGS", "check_java"]

@@ -1,0 +1,122 @@
+"""Writes a refresh to a branch of the stream table, where no reader looks until it is published.
+
+The commit carries what it is: run, frontier, definition, parent. A statement that writes nothing
+still makes a commit on the branch; the caller looks at its counts and publishes or drops it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from headwater.sources.metadata import Snapshot
+
+RUN = "hw.run"
+FRONTIER = "hw.frontier"
+DEFINITION = "hw.definition"
+PARENT = "hw.parent"
+ACTION = "hw.action"
+APPLY = "hw.apply"
+REASON_CODE = "hw.reason-code"
+REASON = "hw.reason"
+BATCH = "hw.batch"
+
+BRANCH_PREFIX = "hw_run_"
+
+_PROPERTY = "spark.sql.iceberg.snapshot-property."
+_BRANCH = "spark.wap.branch"
+_MERGE = "spark.merge-into.num-target-rows-"
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a commit says about itself."""
+
+    run_id: str
+    frontier: str
+    definition_hash: str
+    parent: int | None
+    action: str = ""
+    apply: str = ""
+    reason_code: str = ""
+    reason: str = ""
+
+    def properties(self) -> dict[str, str]:
+        """As snapshot summary entries."""
+        return {
+            RUN: self.run_id,
+            FRONTIER: self.frontier,
+            DEFINITION: self.definition_hash,
+            PARENT: "" if self.parent is None else str(self.parent),
+            ACTION: self.action,
+            APPLY: self.apply,
+            REASON_CODE: self.reason_code,
+            REASON: self.reason,
+        }
+
+    @property
+    def branch(self) -> str:
+        """The branch this run writes to."""
+        return BRANCH_PREFIX + self.run_id
+
+
+@contextmanager
+def staged(
+    session: SparkSession, stamp: Stamp, conf: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Inside, writes of `session` go to the branch of `stamp` and carry its properties."""
+    settings = {
+        _BRANCH: stamp.branch,
+        **{_PROPERTY + key: value for key, value in stamp.properties().items()},
+        **(conf or {}),
+    }
+    before = {key: session.conf.get(key, None) for key in (conf or {})}
+    try:
+        for key, value in settings.items():
+            session.conf.set(key, value)
+        yield
+    finally:
+        for key in settings:
+            restored = before.get(key)
+            if restored is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, restored)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a staged commit changed, in rows of the stream table."""
+
+    inserted: int
+    deleted: int
+
+    @property
+    def nothing(self) -> bool:
+        """Whether the content is what it was."""
+        return self.inserted == 0 and self.deleted == 0
+
+
+def written(snapshot: Snapshot) -> Written:
+    """Rows a commit really changed.
+
+    A MERGE counts its own rows, apart from those it copied because they share a file with a
+    changed one; an update is one row out and one row in. Other commits count all rows they wrote.
+    """
+    summary = snapshot.summary
+    if f"{_MERGE}inserted" in summary:
+        updated = int(summary.get(f"{_MERGE}updated", 0))
+        return Written(
+            inserted=int(summary.get(f"{_MERGE}inserted", 0)) + updated,
+            deleted=int(summary.get(f"{_MERGE}deleted", 0)) + updated,
+        )
+    return Written(
+        inserted=int(summary.get("added-records", 0)),
+        deleted=int(summary.get("deleted-records", 0)),
+    )

@@ -1,0 +1,195 @@
+"""Migrations: in place, all versions, at the same time, never backwards."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from catalog_samples import ORDERS, TOTALS, child, done, execute, new
+from sqlalchemy import Connection, Engine, inspect, text
+
+from headwater.catalog import schema
+from headwater.catalog.database import Database
+from headwater.catalog.store import Store
+from headwater.catalog.tables import HEAD, VERSION_TABLE, metadata
+from headwater.core.errors import CatalogDamaged, CatalogTooNew
+
+_OLD_ROWS = [
+    "INSERT INTO hw_hubs VALUES ('default', '2026-01-01T00:00:00.000000+00:00')",
+    "INSERT INTO hw_meta VALUES ('default', 17, '0.0.1', '2026-01-01T00:00:00.000000+00:00')",
+    """INSERT INTO hw_stream_tables (hub, namespace, name, query, definition_hash, generation,
+         schedule, refresh_mode, status, tier, unique_key, partition_by, append_only,
+         diamond_consistency, diamond_schedule_policy, tags, incremental, is_populated,
+         needs_reinit, consecutive_errors, layout, columns, definition, frontier, created_at,
+         updated_at)
+       VALUES ('default', 'default', 'totals', 'SELECT 1 AS a', 'abc', 4, '5m', 'AUTO', 'ACTIVE',
+         'cold', '["a"]', '[]', false, 'atomic', 'fastest', '["old"]', true, true, false, 0, '{}',
+         '[["a","int"]]', '{}', '{"sources":{"default.orders":["u",5,0]}}',
+         '2026-01-01T00:00:00.000000+00:00', '2026-01-01T00:00:00.000000+00:00')""",
+    """INSERT INTO hw_dependencies SELECT 'default', id, 'default', 'orders', 'TABLE', '[]'
+       FROM hw_stream_tables""",
+    """INSERT INTO hw_history (hub, run_id, stream_table_id, name, status, action, initiated_by,
+         started_at, finished_at, rows_inserted, rows_deleted, delta_rows, spark_jobs, repeats,
+         host, pid, process_started)
+       SELECT 'default', 'r1', id, 'default.totals', 'COMPLETED', 'FULL', 'MANUAL',
+         '2026-01-01T00:00:00.000000+00:00', '2026-01-01T00:00:01.000000+00:00', 1, 0, 1, 2, 1,
+         'h', 1, 'x' FROM hw_stream_tables""",
+]
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    with (
+        engine.connect().execution_options(headwater_write=True) as connection,
+        connection.begin(),
+    ):
+        yield connection
+
+
+def test_an_old_catalog_is_upgraded_in_place_and_keeps_its_rows(fresh_url: str) -> None:
+    database = Database(fresh_url, hub="default")
+    engine = database.bare_engine()
+    schema.upgrade(engine, "0001", fresh_url)
+    assert not inspect(engine).has_table("hw_templates")
+    with writing(engine) as connection:
+        for statement in _OLD_ROWS:
+            connection.execute(text(statement))
+    engine.dispose()
+
+    with Store(fresh_url) as store:
+        row = store.tables.get(TOTALS)
+        assert (row.generation, row.tier, row.spec.tags) == (4, "cold", ("old",))
+        assert row.frontier is not None
+        assert row.frontier.versions() == {"default.orders": 5}
+        assert row.downstream_publication is None
+        assert [d.source for _, d in store.tables.dependencies()] == [ORDERS]
+        assert [r.run_id for r in store.history.runs()] == ["r1"]
+        assert store.generation() == 17
+        assert store.versions().agree
+        assert store.templates.put(row.id, row.generation, "append", b"new table works")
+
+
+@pytest.mark.parametrize("revision", schema.known_revisions())
+def test_every_released_schema_upgrades_to_what_the_code_expects(
+    fresh_url: str, revision: str
+) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    engine = Database(fresh_url, hub="default").bare_engine()
+    schema.upgrade(engine, revision, fresh_url)
+    schema.ensure(engine, fresh_url)
+    with engine.connect() as connection:
+        assert schema.stored_revision(connection) == HEAD
+        options = {"version_table": VERSION_TABLE, "compare_type": True}
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, metadata) == []
+        expected = {t.name: {i.name for i in t.indexes} for t in metadata.tables.values()}
+        found = inspect(connection)
+        assert {t: {i["name"] for i in found.get_indexes(t)} & expected[t] for t in expected} == (
+            expected
+        )
+        assert all(t.startswith("hw_") for t in found.get_table_names())
+    engine.dispose()
+
+
+def test_the_newest_migration_is_the_one_the_code_needs() -> None:
+    assert schema.known_revisions()[-1] == HEAD
+
+
+def test_migrations_can_be_taken_back(fresh_url: str) -> None:
+    from alembic import command
+
+    engine = Database(fresh_url, hub="default").bare_engine()
+    schema.ensure(engine, fresh_url)
+    with writing(engine) as connection:
+        config = schema.alembic_config()
+        config.attributes["connection"] = connection
+        command.downgrade(config, "base")
+    assert inspect(engine).get_table_names() == [VERSION_TABLE]
+    engine.dispose()
+
+
+def test_a_newer_catalog_is_refused_untouched(fresh_url: str) -> None:
+    with Store(fresh_url) as store:
+        store.tables.add(new())
+        execute(store.database, f"UPDATE {VERSION_TABLE} SET version_num = '9001'")
+    with Store(fresh_url) as late:
+        with pytest.raises(CatalogTooNew, match=r"schema 9001.*knows up to") as refused:
+            late.tables.all()
+        assert "upgrade the headwater package" in str(refused.value)
+    engine = Database(fresh_url, hub="default").bare_engine()
+    with engine.connect() as connection:
+        assert schema.stored_revision(connection) == "9001"
+    engine.dispose()
+
+
+def test_a_version_table_without_a_version_is_damage(fresh_url: str) -> None:
+    with Store(fresh_url) as store:
+        store.generation()
+        execute(store.database, f"DELETE FROM {VERSION_TABLE}")
+    with Store(fresh_url) as late, pytest.raises(CatalogDamaged, match="0 rows"):
+        late.generation()
+
+
+def test_processes_may_open_a_fresh_catalog_at_once(fresh_url: str) -> None:
+    code = """
+import sys
+from headwater.catalog.store import Store
+print("ready", flush=True)
+sys.stdin.readline()
+with Store(sys.argv[1], hub=sys.argv[2]) as store:
+    store.settings.put("by_" + sys.argv[3], 1)
+    print(store.versions().agree)
+"""
+    openers = [child(code, fresh_url, f"hub{n % 2}", n) for n in range(4)]
+    for opener in openers:
+        assert opener.stdout is not None
+        opener.stdout.readline()
+    for opener in openers:
+        assert opener.stdin is not None
+        opener.stdin.write("go\n")
+        opener.stdin.flush()
+    assert [done(opener) for opener in openers] == ["True"] * 4
+    with Store(fresh_url, hub="hub0") as store:
+        assert store.hubs() == ("hub0", "hub1")
+        assert set(store.settings.all()) == {"by_0", "by_2"}
+
+
+def test_alembic_is_loaded_only_to_migrate(fresh_url: str) -> None:
+    code = """
+import sys
+from headwater.catalog.store import Store
+with Store(sys.argv[1]) as store:
+    store.tables.all()
+print("alembic" in sys.modules)
+"""
+    assert done(child(code, fresh_url)) == "True"
+    assert done(child(code, fresh_url)) == "False"
+
+
+def test_a_failing_migration_leaves_the_old_schema(
+    fresh_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Database(fresh_url, hub="default").bare_engine()
+    schema.upgrade(engine, "0001", fresh_url)
+    from alembic import op
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(op, "add_column", broken)
+    with pytest.raises(RuntimeError, match="no"):
+        schema.ensure(engine, fresh_url)
+    monkeypatch.undo()
+    assert not inspect(engine).has_table("hw_templates"), "all of a migration or nothing"
+    schema.ensure(engine, fresh_url)
+    assert inspect(engine).has_table("hw_templates")
+    engine.dispose()
+
+
+def test_migrations_are_part_of_the_package() -> None:
+    assert (schema.MIGRATIONS / "env.py").is_file()
+    assert schema.MIGRATIONS.is_relative_to(next(iter(sys.modules["headwater"].__path__)))

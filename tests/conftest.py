@@ -1,0 +1,3 @@
+"""Fixtures shared by all test folders."""
+
+pytest_plugins = ["postgres_server"]

@@ -1,0 +1,232 @@
+"""Runs compiled programs on DuckDB and compares the stored rows with the query on the new tables.
+
+Change windows are given as a source would give them: not netted, with pairs that cancel out.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+
+from headwater.core.names import TableName
+from headwater.core.spec import ApplyKind
+from headwater.delta.change import Change
+from headwater.delta.compile import Program, compile_refresh
+from headwater.delta.layout import Layout, layout
+from headwater.delta.program import LayoutKind
+from headwater.sql.define import define
+from headwater.sql.lookup import SourceField
+
+Rows = list[tuple]
+
+
+def read_shapes() -> dict[str, str]:
+    """The queries of `shapes.sql` by name."""
+    parts = (Path(__file__).parent / "shapes.sql").read_text().split("-- name: ")[1:]
+    return {name.strip(): query.strip() for name, _, query in (p.partition("\n") for p in parts)}
+
+
+class Tables:
+    """A lookup over fixed schemas, given as `{"t": "k int, x bigint"}`."""
+
+    def __init__(self, schemas: dict[str, str]) -> None:
+        self.schemas = {
+            TableName.parse(name): tuple(
+                SourceField(*part.strip().split(" ", 1)) for part in _split(text)
+            )
+            for name, text in schemas.items()
+        }
+
+    def fields(self, table):
+        return self.schemas.get(table)
+
+    def view(self, name):
+        return None
+
+    def function(self, name):
+        return None
+
+
+def _split(text: str) -> list[str]:
+    parts, depth, current = [], 0, ""
+    for char in text:
+        depth += (char in "<(") - (char in ">)")
+        if char == "," and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += char
+    return [*parts, current]
+
+
+def to_duckdb(text: str) -> str:
+    """Spark SQL as DuckDB runs it; functions it lacks are mapped to ones with the same meaning."""
+    tree = sqlglot.parse_one(text, read="spark")
+    return tree.transform(_mapped).sql("duckdb")
+
+
+def _mapped(node: exp.Expr) -> exp.Expr:
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+    if name == "raise_error":
+        return exp.Anonymous(this="error", expressions=node.expressions)
+    if name == "xxhash64":
+        return exp.Anonymous(
+            this="hash", expressions=[exp.Anonymous(this="row", expressions=node.expressions)]
+        )
+    if name == "monotonically_increasing_id":
+        return exp.Window(this=exp.RowNumber())
+    return node
+
+
+@dataclass
+class Outcome:
+    layout: Layout
+    program: Program
+    rows: Counter
+    expected: Counter
+    before: Counter
+    reported: int | None = None
+
+
+@dataclass
+class World:
+    """Old and new content of some tables."""
+
+    schemas: dict[str, str]
+    old: dict[str, Rows]
+    new: dict[str, Rows]
+    noise: bool = True
+    random: random.Random = field(default_factory=lambda: random.Random(7))
+
+    def window(self, name: str) -> tuple[list[tuple], Change | None]:
+        """Weighted rows that lead from old to new, not netted."""
+        old, new = Counter(self.old[name]), Counter(self.new[name])
+        went, came = list((old - new).elements()), list((new - old).elements())
+        if not went and not came and not self.noise:
+            return [], None
+        if not went and not self.noise:
+            return [(*r, 1) for r in came], Change.APPEND
+        kept = list((old & new).elements())
+        repeated = [r for r in kept if self.random.random() < 0.5] if self.noise else []
+        changes = [(*r, -1) for r in went + repeated] + [(*r, 1) for r in came + repeated]
+        if self.noise and came:
+            passing = self.random.choice(came)
+            changes += [(*passing, 1), (*passing, -1)]
+        self.random.shuffle(changes)
+        return changes, Change.MIXED
+
+
+def run(
+    query: str, world: World, *, unique_key: tuple[str, ...] = (), compare: str | None = None
+) -> Outcome:
+    """Create the stream table at the old content, refresh it to the new one, read it."""
+    definition = define(query, Tables(world.schemas))
+    plan = layout(definition, unique_key=unique_key)
+    con = duckdb.connect()
+    con.execute("SET default_null_order = 'nulls_first'")
+    con.execute("CREATE MACRO array_repeat(v, n) AS list_transform(range(n), lambda x: v)")
+    changes: dict[TableName, Change] = {}
+    for name, schema in world.schemas.items():
+        types = [part.strip().split(" ", 1) for part in _split(schema)]
+        columns = ", ".join(f'"{n}" {_duck_type(t)}' for n, t in types)
+        for at, rows in (("old", world.old[name]), ("new", world.new[name])):
+            _create(con, f"{name}_{at}", columns, rows)
+        weighted, change = world.window(name)
+        _create(con, f"{name}_delta", f'{columns}, "__hw_w" bigint', weighted)
+        if change is not None and TableName.parse(name) in definition.sources:
+            changes[TableName.parse(name)] = change
+    _holes(con, definition.sources, new="old")
+    con.execute(f'CREATE TABLE "__hw_target" AS {_filled(plan.initial, "run0")}')
+    before = _visible(con, plan)
+    _holes(con, definition.sources, new="new")
+    program = compile_refresh(definition, plan, changes)
+    for text in (*(s.sql for s in program.stages), program.statement):
+        if text:
+            sqlglot.parse_one(text, read="spark")
+    for stage in program.stages:
+        con.execute(f'CREATE TEMP TABLE "{stage.name}" AS {_filled(stage.sql, "run1")}')
+    reported = None
+    if program.apply is not ApplyKind.NONE and program.incremental:
+        reported = con.execute(_filled(program.statement, "run1")).fetchone()[0]
+    expected = _expected(con, compare or query, world)
+    _check_storage(con, plan)
+    return Outcome(plan, program, _visible(con, plan), expected, before, reported)
+
+
+def check(query: str, world: World, **options: object) -> Outcome:
+    """Run and compare as bags; also that only rows that differ were written."""
+    outcome = run(query, world, **options)
+    assert outcome.program.incremental, [n for n in outcome.program.strategy if n.reason]
+    assert outcome.rows == outcome.expected, explain(outcome)
+    if outcome.reported is not None and outcome.layout.kind is not LayoutKind.STATE:
+        came = sum((outcome.expected - outcome.before).values())
+        went = sum((outcome.before - outcome.expected).values())
+        limit = came + went if outcome.layout.bag else max(came + went, 0)
+        assert outcome.reported <= limit, (outcome.reported, came, went, explain(outcome))
+    return outcome
+
+
+def explain(outcome: Outcome) -> str:
+    stages = "\n".join(f"-- {s.name}\n{s.sql}" for s in outcome.program.stages)
+    return (
+        f"missing {outcome.expected - outcome.rows}\nunexpected {outcome.rows - outcome.expected}\n"
+        f"before {outcome.before}\n{stages}\n-- statement\n{outcome.program.statement}"
+    )
+
+
+def _duck_type(text: str) -> str:
+    return exp.DataType.build(text, dialect="spark").sql("duckdb")
+
+
+def _create(con, name: str, columns: str, rows: Rows) -> None:
+    con.execute(f'CREATE TABLE "{name}" ({columns})')
+    if rows:
+        marks = ", ".join("?" for _ in rows[0])
+        con.executemany(f'INSERT INTO "{name}" VALUES ({marks})', [list(r) for r in rows])
+
+
+def _holes(con, sources, *, new: str) -> None:
+    for i, source in enumerate(sources):
+        for hole, table in (("new", new), ("old", "old"), ("delta", "delta")):
+            con.execute(
+                f'CREATE OR REPLACE VIEW "__hw_src_{i}_{hole}" AS FROM {source.name}_{table}'
+            )
+
+
+def _filled(template: str, run_id: str) -> str:
+    return to_duckdb(template.replace("'__hw_run'", f"'{run_id}'"))
+
+
+def _visible(con, plan: Layout) -> Counter:
+    names = ", ".join(f'"{n}"' for n in plan.visible)
+    return Counter(map(_plain, con.execute(f'SELECT {names} FROM "__hw_target"').fetchall()))
+
+
+def _plain(row: tuple) -> tuple:
+    return tuple(tuple(v) if isinstance(v, list) else "NaN" if v != v else v for v in row)
+
+
+def _expected(con, query: str, world: World) -> Counter:
+    tree = sqlglot.parse_one(query, read="spark")
+    ctes = {c.alias for c in tree.find_all(exp.CTE)}
+    for table in list(tree.find_all(exp.Table)):
+        if table.name in world.schemas and table.name not in ctes:
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+            table.set("this", exp.to_identifier(f"{table.name}_new"))
+    return Counter(map(_plain, con.execute(tree.transform(_mapped).sql("duckdb")).fetchall()))
+
+
+def _check_storage(con, plan: Layout) -> None:
+    if plan.key:
+        key = ", ".join(f'"{n}"' for n in plan.key)
+        twice = f'SELECT 1 FROM "__hw_target" GROUP BY {key} HAVING count(*) > 1'
+        assert not con.execute(twice).fetchall(), f"key {key} is not unique"
+    if "__hw_n" in plan.hidden and plan.key:
+        assert not con.execute('SELECT 1 FROM "__hw_target" WHERE "__hw_n" <= 0').fetchall()
