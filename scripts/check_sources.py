@@ -22,9 +22,14 @@ def main() -> int:
             if folder == "src" and BANNED_TEXT.search(text):
                 problems.append(f"{path}: unfinished place")
     architecture = Path("ARCHITECTURE.md").read_text() if Path("ARCHITECTURE.md").exists() else ""
-    for package in sorted(p.name for p in Path("src/headwater").iterdir() if p.is_dir()):
-        if not package.startswith("__") and f"{package}/" not in architecture:
-            problems.append(f"ARCHITECTURE.md does not mention {package}/")
+    packages = sorted(
+        p.name for p in Path("src/headwater").iterdir() if (p / "__init__.py").exists()
+    )
+    problems.extend(
+        f"ARCHITECTURE.md does not mention {package}/"
+        for package in packages
+        if f"{package}/" not in architecture
+    )
     print("\n".join(problems), end="\n" if problems else "")
     return 1 if problems else 0
 

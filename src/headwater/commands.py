@@ -37,7 +37,7 @@ from headwater.sql.statements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -77,33 +77,17 @@ def run_sql(hub: Hub, runtime: Runtime, text: str) -> DataFrame:
 
 
 def _execute(hub: Hub, statement: Statement) -> Any:
-    match statement:
-        case CreateStreamTable():
-            return _create(hub, statement)
-        case AlterStreamTable(name=name, options=options, query=query):
-            given: dict[str, Any] = dict(options)
-            if query is not None:
-                given["query"] = query.text
-            return hub.alter_stream_table(str(name), **given).status()
-        case SuspendStreamTable(name=name):
-            return hub.alter_stream_table(str(name), status="SUSPENDED").status()
-        case ResumeStreamTable(name=name):
-            return hub.resume_stream_table(str(name)).status()
-        case DropStreamTable():
-            return _drop(hub, statement)
-        case RefreshStreamTable(name=name, full=full):
-            return hub.refresh_stream_table(str(name), full=full)
-        case ShowStreamTables():
-            return hub.status() or _Nothing(StatusRow)
-        case DescribeStreamTable(name=name):
-            return _describe(hub, name)
-        case ExplainStreamTable(name=name, what=what):
-            return _lines(str(hub.explain(str(name), what)))
-        case ExplainCreate(create=create, what=what):
-            return _lines(str(hub.explain(create.query.text, what)))
-        case CallFunction():
-            return _call(hub, statement)
-    raise InvalidOption(f"{type(statement).__name__} cannot be run here", hint="see the SQL page")
+    run = _RUN.get(type(statement))
+    if run is None:
+        raise InvalidOption(f"{type(statement).__name__} cannot be run", hint="see the SQL page")
+    return run(hub, statement)
+
+
+def _alter(hub: Hub, statement: AlterStreamTable) -> Any:
+    given: dict[str, Any] = dict(statement.options)
+    if statement.query is not None:
+        given["query"] = statement.query.text
+    return hub.alter_stream_table(str(statement.name), **given).status()
 
 
 def _create(hub: Hub, statement: CreateStreamTable) -> Any:
@@ -242,3 +226,20 @@ def _text(value: Any) -> str:
 
         return msgspec.json.encode(value).decode()
     return str(value)
+
+
+_RUN: dict[type[Statement], Callable[[Hub, Any], Any]] = {
+    CreateStreamTable: _create,
+    AlterStreamTable: _alter,
+    SuspendStreamTable: lambda hub, s: hub.alter_stream_table(
+        str(s.name), status="SUSPENDED"
+    ).status(),
+    ResumeStreamTable: lambda hub, s: hub.resume_stream_table(str(s.name)).status(),
+    DropStreamTable: _drop,
+    RefreshStreamTable: lambda hub, s: hub.refresh_stream_table(str(s.name), full=s.full),
+    ShowStreamTables: lambda hub, s: hub.status() or _Nothing(StatusRow),
+    DescribeStreamTable: lambda hub, s: _describe(hub, s.name),
+    ExplainStreamTable: lambda hub, s: _lines(str(hub.explain(str(s.name), s.what))),
+    ExplainCreate: lambda hub, s: _lines(str(hub.explain(s.create.query.text, s.what))),
+    CallFunction: _call,
+}

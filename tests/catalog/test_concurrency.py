@@ -6,6 +6,7 @@ import os
 import statistics
 import threading
 import time
+from pathlib import Path
 
 from catalog_samples import TOTALS, child, done, frontier, new
 
@@ -117,13 +118,16 @@ def test_a_forked_child_opens_its_own_connections(store: Store) -> None:
     assert store.tables.get(TOTALS).name == TOTALS
 
 
-def test_an_idle_refresh_is_cheap(tmp_path: object) -> None:
+def test_an_idle_refresh_is_cheap(tmp_path: Path) -> None:
+    """Work is bounded by processor time, waiting by the best wall time: neighbours do not count."""
     with Store(f"sqlite:///{tmp_path}/headwater.db") as store:
         store.tables.add(new())
         idle = Idle(frontier(), 1, "NO_CHANGES", "no source changed")
-        taken = []
+        waited, worked = [], []
         for _ in range(300):
-            started = time.perf_counter()
+            wall, processor = time.perf_counter(), time.thread_time()
             store.record_idle(store.tables.get(TOTALS), idle)
-            taken.append((time.perf_counter() - started) * 1000)
-    assert statistics.median(taken) < 2.0, "milliseconds for reading a row and recording idle"
+            worked.append((time.thread_time() - processor) * 1000)
+            waited.append((time.perf_counter() - wall) * 1000)
+    assert statistics.median(worked) < 2.0, "milliseconds to read a row and record idle"
+    assert min(waited) < 2.0, "a wait for the disk would show here"

@@ -41,13 +41,16 @@ def test_a_damaged_stream_table_is_named(store: Store, column: str, value: str) 
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("created_at", "yesterday"), ("generation", "four"), ("append_only", "maybe"), ("query", 5.5)],
+    [
+        ("created_at", "yesterday"),
+        ("generation", "four"),
+        ("append_only", "maybe"),
+        ("query", b"\xff"),
+    ],
 )
 def test_sqlite_columns_of_any_type_are_checked(tmp_path: Path, column: str, value: object) -> None:
     with Store(f"sqlite:///{tmp_path}/headwater.db") as store:
         store.tables.add(new())
-        if column == "query":
-            value = b"\xff"
         execute(store.database, f"UPDATE hw_stream_tables SET {column} = :value", value=value)
         with pytest.raises(CatalogDamaged, match=column):
             store.tables.get(TOTALS)

@@ -53,6 +53,13 @@ def test_a_run_from_begin_to_finish(store: Store) -> None:
     )
 
 
+def test_running_lists_what_has_not_ended(store: Store) -> None:
+    row = store.tables.add(new())
+    ended, open_run = store.history.begin(row), store.history.begin(row)
+    store.history.finish(ended, outcome())
+    assert [r.run_id for r in store.history.running(TOTALS)] == [open_run.run_id]
+
+
 def test_a_run_of_an_older_definition_does_not_touch_the_table(store: Store) -> None:
     row = store.tables.add(new())
     run = store.history.begin(row)

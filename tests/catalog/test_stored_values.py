@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from catalog_samples import TOTALS, execute, new
+from datetime import timedelta
+
+from catalog_samples import TOTALS, child, execute, new
 
 from headwater.catalog.store import Store
 from headwater.version import __version__
@@ -70,3 +72,38 @@ def test_a_newer_package_leaves_its_stamp(store: Store, store_url: str) -> None:
     execute(store.database, "UPDATE hw_meta SET package_version = '0.0.9rc1'")
     with Store(store_url, hub=store.hub) as again:
         assert again.versions().agree, "an older stamp is replaced at opening"
+
+
+def test_batches_are_open_until_closed(store: Store, store_url: str) -> None:
+    assert store.batches.open_ids() == frozenset()
+    first, second = store.batches.begin(), store.batches.begin()
+    assert store.batches.open_ids() == {first, second}
+    with Store(store_url, hub=store.hub + "_other") as other:
+        assert other.batches.open_ids() == frozenset()
+    assert store.batches.close(first) is True
+    assert store.batches.close(first) is False
+    assert store.batches.open_ids() == {second}
+
+
+def test_a_batch_of_a_killed_process_is_not_waited_for(store: Store, store_url: str) -> None:
+    code = """
+import sys
+from headwater.catalog.store import Store
+print(Store(sys.argv[1], hub=sys.argv[2]).batches.begin(), flush=True)
+sys.stdin.readline()
+"""
+    store.generation()
+    writer = child(code, store_url, store.hub)
+    assert writer.stdout is not None
+    batch = writer.stdout.readline().strip()
+    assert store.batches.open_ids() == {batch}
+    writer.kill()
+    writer.communicate()
+    assert store.batches.open_ids() == frozenset()
+
+
+def test_a_batch_of_another_host_gets_time(store: Store) -> None:
+    batch = store.batches.begin()
+    execute(store.database, "UPDATE hw_batches SET host = 'elsewhere'")
+    assert store.batches.open_ids() == {batch}
+    assert store.batches.open_ids(unseen_after=timedelta(0)) == frozenset()

@@ -62,6 +62,8 @@ def test_a_missing_table_hints_at_the_nearest_name(store: Store) -> None:
     store.tables.add(new())
     with pytest.raises(StreamTableNotFound, match=r"did you mean default\.totals"):
         store.tables.get(TableName.parse("totls"))
+    with pytest.raises(StreamTableNotFound, match="list the stream tables"):
+        store.tables.get(TableName.parse("zzzzzz"))
     assert store.tables.find(TableName.parse("totls")) is None
 
 

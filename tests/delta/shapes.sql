@@ -92,7 +92,7 @@ SELECT k + 1 AS g, SUM(x) * 2 + COUNT(*) AS s FROM l GROUP BY k + 1
 SELECT SUM(x) AS s FROM l GROUP BY k
 
 -- name: group_filter
-SELECT k, SUM(x) FILTER (WHERE id > 2) AS s, COUNT_IF(x > 1) AS c FROM l GROUP BY k
+SELECT k, SUM(x) FILTER (WHERE id > 2) AS s, COUNT_IF(COALESCE(x > 1, FALSE)) AS c FROM l GROUP BY k
 
 -- name: group_bool
 SELECT k, bool_and(x > 1) AS a, bool_or(x > 1) AS o FROM l GROUP BY k

@@ -111,6 +111,10 @@ class TestHelp:
         assert page.count("Example:") == len(SPEC_COMMANDS)
         assert "\b" not in page
 
+    def test_reference_page_is_current(self) -> None:
+        page = Path(__file__).parents[2] / "docs" / "cli.md"
+        assert page.read_text(encoding="utf-8") == render(), "run `make docs`"
+
 
 class TestUsage:
     @pytest.mark.parametrize(

@@ -219,3 +219,12 @@ class TestWorking:
         done = headwater("--hub", lake, "create", "-f", str(file))
         assert done.returncode == 1
         assert "\nat line 4, column 11\nAS SELECT x FROM orders;\n          ^\n" in done.stderr
+
+
+def test_demo_ends_by_itself_with_equal_tables() -> None:
+    shown = ok("demo")
+    assert "NO_DATA" in shown
+    assert "INCREMENTAL" in shown
+    verified = shown.partition("Verify")[2]
+    assert verified.count("yes") == 4
+    assert " no " not in verified

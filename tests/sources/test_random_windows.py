@@ -26,37 +26,43 @@ SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 9)
 STEPS = 14
 
 
-def write(table: Table, dice: random.Random, versions: list[SourceVersion], step: int) -> None:
-    key = dice.randrange(6)
-    match dice.randrange(11):
-        case 0 | 1 | 2:
-            table.sql(f"INSERT INTO {{t}} (id, k) SELECT id + {key}, {step} FROM range(3)")
-        case 3:
-            table.sql(f"UPDATE {{t}} SET k = {step} WHERE id = {key}")
-        case 4:
-            table.sql(f"DELETE FROM {{t}} WHERE id = {key}")
-        case 5:
-            table.sql(
-                f"MERGE INTO {{t}} t USING (SELECT DISTINCT id + {key} AS id FROM range(3)) s"
-                " ON t.id = s.id WHEN MATCHED AND t.id % 2 = 0 THEN DELETE"
-                f" WHEN MATCHED THEN UPDATE SET k = {step}"
-                f" WHEN NOT MATCHED THEN INSERT (id, k) VALUES (s.id, {step})"
-            )
-        case 6:
-            table.call("rewrite_data_files", "options => map('rewrite-all', 'true')")
-        case 7:
-            table.sql(f"ALTER TABLE {{t}} ADD COLUMN extra{step} int")
-        case 8:
-            back = dice.choice(versions)
-            if table.metadata.snapshot(back.snapshot_id) is not None:
-                table.call("set_current_snapshot", f"snapshot_id => {back.snapshot_id}")
-        case 9:
-            table.sql(f"INSERT OVERWRITE {{t}} (id, k) SELECT id, {step} FROM range({key})")
-        case _:
-            kept = {ref.snapshot_id for ref in table.metadata.refs.values()}
-            known = [s.snapshot_id for s in table.metadata.snapshots if s.snapshot_id not in kept]
-            if known:
-                table.call("expire_snapshots", f"snapshot_ids => array({dice.choice(known)}L)")
+STATEMENTS = [
+    "INSERT INTO {{t}} (id, k) SELECT id + {key}, {step} FROM range(3)",
+    "INSERT INTO {{t}} (id, k) SELECT id + {key}, {step} FROM range(3)",
+    "INSERT INTO {{t}} (id, k) SELECT id + {key}, {step} FROM range(3)",
+    "UPDATE {{t}} SET k = {step} WHERE id = {key}",
+    "DELETE FROM {{t}} WHERE id = {key}",
+    "MERGE INTO {{t}} t USING (SELECT DISTINCT id + {key} AS id FROM range(3)) s ON t.id = s.id"
+    " WHEN MATCHED AND t.id % 2 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET k = {step}"
+    " WHEN NOT MATCHED THEN INSERT (id, k) VALUES (s.id, {step})",
+    "INSERT OVERWRITE {{t}} (id, k) SELECT id, {step} FROM range({key})",
+    "ALTER TABLE {{t}} ADD COLUMN extra{step} int",
+]
+
+
+def compact(table: Table, _: random.Random) -> None:
+    table.call("rewrite_data_files", "options => map('rewrite-all', 'true')")
+
+
+def set_back(table: Table, dice: random.Random) -> None:
+    known = [s.snapshot_id for s in table.metadata.snapshots]
+    if known:
+        table.call("set_current_snapshot", f"snapshot_id => {dice.choice(known)}")
+
+
+def expire(table: Table, dice: random.Random) -> None:
+    kept = {ref.snapshot_id for ref in table.metadata.refs.values()}
+    known = [s.snapshot_id for s in table.metadata.snapshots if s.snapshot_id not in kept]
+    if known:
+        table.call("expire_snapshots", f"snapshot_ids => array({dice.choice(known)}L)")
+
+
+def write(table: Table, dice: random.Random, step: int) -> None:
+    act = dice.choice([*STATEMENTS, compact, set_back, expire])
+    if isinstance(act, str):
+        table.sql(act.format(key=dice.randrange(6), step=step))
+    else:
+        act(table, dice)
 
 
 @pytest.mark.parametrize("layout", PROPERTIES)
@@ -69,7 +75,7 @@ def test_random_history(lake: Lake, layout: str, seed: int) -> None:
     contents = {versions[0]: table.rows(versions[0], columns)}
     kinds: Counter[Kind] = Counter()
     for step in range(STEPS):
-        write(table, dice, versions, step)
+        write(table, dice, step)
         now = table.at
         if now not in contents:
             versions.append(now)

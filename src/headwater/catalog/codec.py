@@ -36,21 +36,25 @@ def instant_text(value: datetime) -> str:
 
 
 class Raw:
-    """One row as the database gave it: every getter checks what it returns."""
+    """One row as the database gave it: every getter checks what it returns.
+
+    `key` lists the columns by which an error names the row.
+    """
 
     __slots__ = ("key", "table", "values")
 
     def __init__(self, table: str, columns: Iterable[str], row: Iterable[Any], key: str) -> None:
         self.table = table
         self.values: Mapping[str, Any] = dict(zip(columns, row, strict=True))
-        self.key = " ".join(f"{part}={self.values[part]!r}" for part in key.split())
+        self.key = key
 
     def damaged(self, column: str, expected: str) -> CatalogDamaged:
         """The error that names table, row and column."""
         value = repr(self.values[column])
         shown = value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
+        row = " ".join(f"{part}={self.values[part]!r}" for part in self.key.split())
         return CatalogDamaged(
-            f"{self.table} row {self.key}: column {column} holds {shown}, not {expected}",
+            f"{self.table} row {row}: column {column} holds {shown}, not {expected}",
             hint="restore the row from a backup of the catalog, or drop and create the stream "
             "table again; the data of the tables is not affected",
         )

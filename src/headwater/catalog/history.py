@@ -173,6 +173,16 @@ class History:
         with self._database.read() as connection:
             return tuple(read_run(row) for row in connection.execute(query))
 
+    def running(self, name: TableName) -> tuple[RunRow, ...]:
+        """The runs of one stream table that have begun and not ended, whoever runs them."""
+        query = select(_H).where(
+            _H.c.hub == self._hub,
+            _H.c.name == str(name),
+            _H.c.status == RunStatus.RUNNING,
+        )
+        with self._database.read() as connection:
+            return tuple(read_run(row) for row in connection.execute(query))
+
     def reconcile(self, *, unseen_after: timedelta | None = None) -> tuple[RunRow, ...]:
         """Mark runs of dead processes as failed, and return them.
 

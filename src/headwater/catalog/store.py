@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.catalog import generation, hubs, schema, tables
+from headwater.catalog.batches import Batches
 from headwater.catalog.database import BUSY_SECONDS, Database
 from headwater.catalog.history import History
 from headwater.catalog.idle import Idle, record_idle
@@ -41,6 +42,7 @@ class Store:
         settings: what `hub.set` stored.
         templates: compiled templates.
         jobs: the queue of the workers.
+        batches: writes that belong together and are not all there yet.
         intents: groups that must appear together.
     """
 
@@ -55,6 +57,7 @@ class Store:
         self.settings = StoredSettings(self.database)
         self.templates = Templates(self.database)
         self.jobs = Jobs(self.database)
+        self.batches = Batches(self.database)
         self.intents = PublishIntents(self.database, self.leases)
 
     def __enter__(self) -> Store:

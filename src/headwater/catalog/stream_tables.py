@@ -24,7 +24,8 @@ from headwater.core.errors import (
     StreamTableExists,
     StreamTableNotFound,
 )
-from headwater.core.spelling import nearest
+from headwater.core.names import TableName
+from headwater.core.spelling import nearest_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from headwater.catalog.database import Database
     from headwater.core.frontier import Frontier
-    from headwater.core.names import TableName
     from headwater.core.spec import Action, RefreshMode, Status, Tier
 
 _T = tables.stream_tables
@@ -234,7 +234,7 @@ class StreamTables:
         if row is not None:
             return row
         names = connection.execute(select(_T.c.namespace, _T.c.name).where(_T.c.hub == self._hub))
-        guess = nearest(str(name), (f"{n.namespace}.{n.name}" for n in names))
+        guess = nearest_table(name, [TableName(n.namespace, n.name) for n in names])
         raise StreamTableNotFound(
             f"no stream table {name}",
             hint=f"did you mean {guess}?" if guess else "list the stream tables there are",

@@ -1,7 +1,8 @@
 """The tables of the catalog database, as they are after the newest migration.
 
 Every row carries its hub: several hubs share one database. Documents are JSON text, read and
-checked by `codec`. Timestamps are UTC: `timestamptz` in PostgreSQL, ISO text in SQLite.
+checked by `codec`. Timestamps are UTC: `timestamptz` in PostgreSQL, ISO text in SQLite. Indexes
+are in `indexes`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from sqlalchemy import (
     Dialect,
     Double,
     ForeignKey,
-    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -27,13 +27,12 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
-    text,
 )
 
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest migration: what this package needs the database to be at."""
 
 VERSION_TABLE = "hw_schema_version"
@@ -58,6 +57,16 @@ class Timestamp(TypeDecorator[object]):
         if isinstance(value, datetime) and dialect.name != "postgresql":
             return value.astimezone(UTC).isoformat(timespec="microseconds")
         return value
+
+
+class Flag(TypeDecorator[object]):
+    """True or false. Results stay raw: SQLAlchemy would read any text as true."""
+
+    impl = Boolean
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:
+        """Leave the value to `codec`, which checks it."""
 
 
 # SQLite numbers rows by itself only in a column declared INTEGER.
@@ -102,14 +111,14 @@ stream_tables = Table(
     Column("freshness_deadline_ms", BigInteger),
     Column("unique_key", Text, nullable=False),
     Column("partition_by", Text, nullable=False),
-    Column("append_only", Boolean, nullable=False),
+    Column("append_only", Flag, nullable=False),
     Column("diamond_consistency", String(16), nullable=False),
     Column("diamond_schedule_policy", String(16), nullable=False),
     Column("comment", Text),
     Column("tags", Text, nullable=False),
-    Column("incremental", Boolean, nullable=False),
-    Column("is_populated", Boolean, nullable=False),
-    Column("needs_reinit", Boolean, nullable=False),
+    Column("incremental", Flag, nullable=False),
+    Column("is_populated", Flag, nullable=False),
+    Column("needs_reinit", Flag, nullable=False),
     Column("reinit_reason", Text),
     Column("consecutive_errors", Integer, nullable=False),
     Column("last_error_code", String(16)),
@@ -150,7 +159,6 @@ dependencies = Table(
     Column("source_type", String(16), nullable=False),
     Column("columns_used", Text, nullable=False),
     PrimaryKeyConstraint("stream_table_id", "source_namespace", "source_name"),
-    Index("hw_dependencies_source", "hub", "source_namespace", "source_name"),
 )
 
 # A dropped stream table keeps its history: no foreign key to it.
@@ -186,15 +194,6 @@ history = Table(
     Column("host", String(255), nullable=False),
     Column("pid", BigInteger, nullable=False),
     Column("process_started", String(128), nullable=False),
-    Index("hw_history_table", "hub", "stream_table_id", "seq"),
-    Index("hw_history_finished", "hub", "finished_at"),
-    Index(
-        "hw_history_running",
-        "hub",
-        "status",
-        sqlite_where=text("status = 'RUNNING'"),
-        postgresql_where=text("status = 'RUNNING'"),
-    ),
     sqlite_autoincrement=True,
 )
 
@@ -206,8 +205,6 @@ settings = Table(
     Column("value", Text, nullable=False),
     Column("updated_at", Timestamp, nullable=False),
 )
-
-_IN_FLIGHT = "status IN ('QUEUED', 'RUNNING')"
 
 jobs = Table(
     "hw_jobs",
@@ -227,26 +224,10 @@ jobs = Table(
     Column("started_at", Timestamp),
     Column("finished_at", Timestamp),
     Column("outcome_detail", Text),
-    Column("retryable", Boolean),
+    Column("retryable", Flag),
     Column("lease_owner", String(255)),
     Column("lease_token", BigInteger, nullable=False),
     Column("lease_expires_at", Timestamp),
-    Index("hw_jobs_status", "hub", "status", "enqueued_at"),
-    Index(
-        "hw_jobs_in_flight",
-        "hub",
-        "unit_key",
-        unique=True,
-        sqlite_where=text(_IN_FLIGHT),
-        postgresql_where=text(_IN_FLIGHT),
-    ),
-    Index(
-        "hw_jobs_finished",
-        "hub",
-        "finished_at",
-        sqlite_where=text("finished_at IS NOT NULL"),
-        postgresql_where=text("finished_at IS NOT NULL"),
-    ),
     sqlite_autoincrement=True,
 )
 
@@ -260,7 +241,6 @@ templates = Table(
     Column("payload", LargeBinary, nullable=False),
     Column("created_at", Timestamp, nullable=False),
     PrimaryKeyConstraint("stream_table_id", "generation", "specialisation"),
-    Index("hw_templates_hub", "hub"),
 )
 
 leases = Table(
@@ -286,6 +266,16 @@ publish_intents = Table(
     Column("status", String(16), nullable=False),
     Column("created_at", Timestamp, nullable=False),
     Column("finished_at", Timestamp),
-    Index("hw_publish_intents_open", "hub", "status"),
     sqlite_autoincrement=True,
+)
+
+batches = Table(
+    "hw_batches",
+    metadata,
+    _hub(),
+    Column("batch_id", String(64), primary_key=True),
+    Column("opened_at", Timestamp, nullable=False),
+    Column("host", String(255), nullable=False),
+    Column("pid", BigInteger, nullable=False),
+    Column("process_started", String(128), nullable=False),
 )

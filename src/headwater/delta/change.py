@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -44,16 +45,26 @@ class Delta:
     inserts_only: bool = False
 
 
+@cache
+def _data_type(kind: str) -> exp.DataType:
+    return exp.DataType.build(kind, dialect="spark")
+
+
+def cast(expression: exp.Expr, kind: str) -> exp.Expr:
+    """A cast to a Spark type; parsing a type text is slow, so each is parsed once."""
+    return exp.Cast(this=expression, to=_data_type(kind).copy())
+
+
 def big(value: int) -> exp.Expr:
     """A BIGINT literal."""
     number = exp.Literal.number(abs(value))
     literal = exp.Neg(this=number) if value < 0 else number
-    return exp.cast(literal, "bigint")
+    return cast(literal, "bigint")
 
 
 def null_of(column: Column) -> exp.Expr:
     """NULL with the type of a column."""
-    return exp.cast(exp.null(), column.type, dialect="spark") if column.type else exp.null()
+    return cast(exp.null(), column.type) if column.type else exp.null()
 
 
 def passed(columns: Sequence[Column]) -> tuple[tuple[Column, exp.Expr], ...]:

@@ -34,10 +34,10 @@ def compile_refresh(
 
     Sources that are not in `changed` are the same at both versions.
     """
-    nodes = strategies(definition, layout.unique_key)
+    root = physical(definition, layout.unique_key)
+    nodes = strategies(definition, root)
     if any(node.strategy == "X" for node in nodes):
         return Program(ApplyKind.OVERWRITE, (), overwrite(layout.initial), nodes, False)
-    root = physical(definition, layout.unique_key)
     ctx = differentiator(changed)
     if not ctx.changed(root.tree):
         return Program(ApplyKind.NONE, (), "", nodes, True)

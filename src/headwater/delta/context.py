@@ -47,6 +47,7 @@ class DeltaContext:
         self._old: dict[Node, Node] = {}
         self._names = 0
         self._shared: dict[Node, None] = {}
+        self._staged: dict[Node, None] = {}
 
     def nested(self, references: Mapping[str, Delta]) -> DeltaContext:
         """A context in which only the given relations change."""
@@ -104,6 +105,16 @@ class DeltaContext:
         """Mark a small relation: computed once if the plan reads it more than once."""
         self._shared[node] = None
         return node
+
+    def stage(self, node: Node) -> Node:
+        """Mark a relation that must be computed on its own, even if it is read only once."""
+        self._staged[node] = None
+        return node
+
+    @property
+    def staged(self) -> frozenset[Node]:
+        """The relations that must be computed on their own."""
+        return frozenset(self._staged)
 
     @property
     def shared(self) -> frozenset[Node]:

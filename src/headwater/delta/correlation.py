@@ -7,11 +7,14 @@ concern every outer row.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
-from headwater.delta.predicates import all_of, conjuncts, matches, uses_only
+from headwater.delta.change import passed
+from headwater.delta.predicates import all_of, conjuncts, matches, plain, uses_only
+from headwater.delta.restrict import restrict
 from headwater.sql.operators import (
     Column,
     Distinct,
@@ -22,9 +25,12 @@ from headwater.sql.operators import (
     Project,
     Union,
     names_in,
+    transform,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headwater.delta.context import DeltaContext
 
 
@@ -36,30 +42,61 @@ class Tie(NamedTuple):
     outer: tuple[str, ...]
 
 
-def correlated_rows(outer: Node, subquery: Node, ctx: DeltaContext) -> Node:
+class Concerned(NamedTuple):
+    """Old outer rows a change can concern; keys: the values that select them, None for all."""
+
+    rows: Node
+    keys: Node | None
+    columns: tuple[str, ...]
+
+
+def concerned_rows(outer: Node, subquery: Node, ctx: DeltaContext) -> Concerned:
     """The rows of the old outer relation that a change of the subquery can concern."""
     old = ctx.old(outer)
     ties = _ties(subquery, frozenset(outer.names), ctx)
     if not ties or len({t.outer for t in ties}) > 1:
-        return old
-    names = ctx.fresh(len(ties[0].outer))
+        return Concerned(old, None, ())
+    columns = ties[0].outer
+    names = ctx.fresh(len(columns))
     parts = [_keys(tie, names, ctx) for tie in ties]
-    schema = parts[0].columns
-    keys = parts[0] if len(parts) == 1 else Union(tuple(parts), schema)
+    keys = parts[0] if len(parts) == 1 else Union(tuple(parts), parts[0].columns)
     found = ctx.share(Distinct(keys))
-    return Join(old, found, JoinKind.SEMI, matches(ties[0].outer, names))
+    return Concerned(Join(old, found, JoinKind.SEMI, matches(columns, names)), found, columns)
 
 
-def tied_columns(outer: Node, subquery: Node, ctx: DeltaContext) -> tuple[str, ...]:
-    """The outer columns through which changes reach outer rows; none: all rows are concerned."""
-    ties = _ties(subquery, frozenset(outer.names), ctx)
-    return ties[0].outer if ties and len({t.outer for t in ties}) == 1 else ()
+def narrowed(subquery: Node, keys: Node, columns: Sequence[str]) -> Node:
+    """The subquery reading only inner rows that outer rows with these key values can reach.
+
+    `keys` has one column per outer column. Without this the engine would aggregate the whole
+    inner table to look up a few outer rows.
+    """
+    outer = frozenset(columns)
+    by_outer = dict(zip(columns, keys.columns, strict=True))
+
+    def narrow(node: Node) -> Node:
+        if not isinstance(node, Filter) or _is_correlated(node.input, outer):
+            return node
+        inside = frozenset(node.input.names)
+        parts = [_equality(part, inside, outer) for part in conjuncts(node.predicate)]
+        pairs = [(name, p[1]) for p in parts if p and (name := plain(p[0])) is not None]
+        if not pairs:
+            return node
+        wanted = Project(keys, passed([by_outer[o] for _, o in dict(pairs).items()]))
+        return replace(node, input=restrict(node.input, list(dict(pairs)), wanted))
+
+    return transform(subquery, narrow)
 
 
 def _keys(tie: Tie, names: tuple[str, ...], ctx: DeltaContext) -> Node:
     delta = ctx.change(tie.relation)
     items = tuple((Column(n), e.copy()) for n, e in zip(names, tie.inner, strict=True))
     return Project(delta.tree, items)
+
+
+def outer_columns(outer: Node, subquery: Node) -> tuple[str, ...]:
+    """The columns of the outer relation that a subquery refers to."""
+    used = {n for node in subquery.walk() for e in node.expressions for n in names_in(e)}
+    return tuple(n for n in outer.names if n in used)
 
 
 def _ties(node: Node, outer: frozenset[str], ctx: DeltaContext) -> list[Tie] | None:

@@ -30,7 +30,6 @@ from headwater.sql.operators import (
     WEIGHT,
     Aggregate,
     Apply,
-    At,
     Distinct,
     Filter,
     Generate,
@@ -66,7 +65,7 @@ def differentiator(sources: Mapping[TableName, Change]) -> DeltaContext:
 def differentiate(node: Node, ctx: DeltaContext) -> Delta:
     """Apply the rule of a node's kind and check what it gives."""
     delta = RULES[type(node)](node, ctx)
-    _check(node, delta, ctx)
+    _check(node, delta)
     return delta
 
 
@@ -78,16 +77,12 @@ def _constant(node: Node, ctx: DeltaContext) -> Delta:
     raise PlanBug(f"{type(node).__name__} has no delta")
 
 
-def _check(node: Node, delta: Delta, ctx: DeltaContext) -> None:
+def _check(node: Node, delta: Delta) -> None:
     wanted = (*node.names, WEIGHT)
     if delta.tree.names != wanted:
         raise PlanBug(
             f"delta of {type(node).__name__} has columns {delta.tree.names}, wanted {wanted}"
         )
-    if isinstance(node, Scan):
-        for scan_node in (n for n in delta.tree.walk() if isinstance(n, Scan)):
-            if scan_node.at is not At.NEW and scan_node.table not in ctx.sources:
-                raise PlanBug(f"delta reads changes of {scan_node.table}, which has none")
 
 
 _JOINS: dict[JoinKind, Callable[[Join, DeltaContext], Delta]] = {

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 class Stager:
     """Collects the stages of one program, in the order in which they must be computed."""
 
-    def __init__(self, shared: frozenset[Node], sources: Sequence[TableName]) -> None:
+    def __init__(
+        self, shared: frozenset[Node], staged: frozenset[Node], sources: Sequence[TableName]
+    ) -> None:
         self._shared = shared
+        self._staged = staged
         self._sources = sources
         self._done: dict[Node, Node] = {}
         self._stages: list[Stage] = []
@@ -33,6 +36,7 @@ class Stager:
         counts: dict[Node, int] = {}
         _count(root, counts)
         repeated = {n for n, times in counts.items() if times > 1 and n in self._shared}
+        repeated |= self._staged
         rest = self._rewritten(root, repeated)
         return self._stage(rest) if whole and not _is_cheap(rest) else rest
 

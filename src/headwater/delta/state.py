@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from headwater.delta.change import big
+from headwater.delta.change import big, cast
 from headwater.delta.program import ROW_COUNT
 from headwater.sql.operators import WEIGHT, ref
 from headwater.sql.types import decimal_of, is_integer, type_of
@@ -161,7 +161,7 @@ def _total(plan: StatePlan, argument: exp.Expr, inner: str | None) -> exp.Expr |
     exact = decimal_of(inner)
     weight = ref(WEIGHT)
     if is_integer(inner):
-        part: exp.Expr = exp.Mul(this=weight, expression=exp.cast(argument.copy(), "bigint"))
+        part: exp.Expr = exp.Mul(this=weight, expression=cast(argument.copy(), "bigint"))
         kind = None
     elif exact is not None and _adds_exactly(*exact):
         part = _weighted_decimal(argument, exact[1])
@@ -183,9 +183,7 @@ def _weighted_decimal(argument: exp.Expr, scale: int) -> exp.Expr:
     kind = f"decimal({_MAX_PRECISION},{scale})"
     value = exp.Paren(this=argument.copy())
     weight = ref(WEIGHT)
-    many = exp.cast(
-        exp.Mul(this=value.copy(), expression=exp.cast(weight.copy(), "decimal(10,0)")), kind
-    )
+    many = cast(exp.Mul(this=value.copy(), expression=cast(weight.copy(), "decimal(10,0)")), kind)
     return exp.Case(
         ifs=[
             exp.If(this=exp.EQ(this=weight, expression=exp.Literal.number(1)), true=value),
@@ -207,10 +205,10 @@ def _average(plan: StatePlan, argument: exp.Expr, inner: str | None) -> exp.Expr
         return None
     count = _counted(plan, _not_null(argument))
     if exact is None:
-        ratio: exp.Expr = exp.Div(this=exp.cast(total, "double"), expression=count.copy())
+        ratio: exp.Expr = exp.Div(this=cast(total, "double"), expression=count.copy())
     else:
-        whole = exp.Div(this=total, expression=exp.cast(count.copy(), "decimal(20,0)"))
-        ratio = exp.cast(whole, f"decimal({exact[0] + 4},{exact[1] + 4})")
+        whole = exp.Div(this=total, expression=cast(count.copy(), "decimal(20,0)"))
+        ratio = cast(whole, f"decimal({exact[0] + 4},{exact[1] + 4})")
     return _unless_empty(count, ratio)
 
 
@@ -258,8 +256,8 @@ def _ones_where(test: exp.Expr) -> exp.Expr:
 def _or_zero(value: exp.Expr, kind: str | None) -> exp.Expr:
     if kind is None:
         return exp.Coalesce(this=value, expressions=[exp.Literal.number(0)])
-    zero = exp.cast(exp.Literal.number(0), kind)
-    return exp.cast(exp.Coalesce(this=value, expressions=[zero]), kind)
+    zero = cast(exp.Literal.number(0), kind)
+    return cast(exp.Coalesce(this=value, expressions=[zero]), kind)
 
 
 def _positive(count: exp.Expr) -> exp.Expr:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headwater.core.names import quote
+from headwater.delta.change import cast
 from headwater.delta.program import TARGET
 from headwater.sql.columns import names_in
 from headwater.sql.select_block import conjunction, substituted
@@ -29,7 +30,7 @@ def of_source(name: str) -> exp.Expr:
 def raised(message: str, kind: str) -> exp.Expr:
     """An expression that fails the statement when it is evaluated."""
     failure = exp.Anonymous(this="raise_error", expressions=[exp.Literal.string(message)])
-    return exp.cast(failure, kind, dialect="spark")
+    return cast(failure, kind)
 
 
 def matched(pairs: Sequence[tuple[str, str]]) -> exp.Expr:

@@ -38,7 +38,7 @@ from headwater.sql.operators import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from headwater.sql.definition import Definition
 
@@ -46,6 +46,9 @@ _Names = tuple[str, ...]
 _WINDOW: _Names = ("changes",)
 _NEW: _Names = ("changes", "new")
 _BOTH: _Names = ("changes", "old", "new")
+
+
+_THETA_ONLY = "no equality in the condition: exact, but each change is compared with every row"
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class _Reason:
 
 def verdict(definition: Definition) -> Verdict:
     """Whether and how a query can be maintained incrementally."""
-    nodes = strategies(definition)
+    nodes = strategies(definition, physical(definition))
     return Verdict(
         incremental=all(node.strategy != "X" for node in nodes),
         nodes=nodes,
@@ -67,9 +70,8 @@ def verdict(definition: Definition) -> Verdict:
     )
 
 
-def strategies(definition: Definition, unique_key: Sequence[str] = ()) -> tuple[NodeStrategy, ...]:
+def strategies(definition: Definition, root: Root) -> tuple[NodeStrategy, ...]:
     """One entry per operator, root first, then what else forbids incremental maintenance."""
-    root = physical(definition, unique_key)
     found = [_of_node(node, root) for node in definition.tree.walk()]
     told = {n.reason_code for n in found if n.strategy == "X"}
     found += [
@@ -103,7 +105,8 @@ def _of_node(node: Node, root: Root) -> NodeStrategy:
     if node is root.core and root.kind is not LayoutKind.BAG:
         return _of_root(node, name, root)
     code, keys, reads = _STRATEGIES[type(node)](node)
-    return NodeStrategy(name, code, keys=keys, reads=reads, place=node.place)
+    detail = _THETA_ONLY if isinstance(node, Join) and not keys else ""
+    return NodeStrategy(name, code, detail, keys, reads, place=node.place)
 
 
 def _of_root(node: Node, name: str, root: Root) -> NodeStrategy:

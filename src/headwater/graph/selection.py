@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from headwater.core.errors import InvalidOption, StreamTableNotFound
 from headwater.core.names import TableName
 from headwater.core.spec import Tier
-from headwater.core.spelling import nearest
+from headwater.core.spelling import nearest, nearest_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -110,7 +110,7 @@ def _named(term: Term, graph: Graph) -> frozenset[TableName]:
             f"{name} is a source, not a stream table",
             hint=f"{name}+ selects the stream tables that read it",
         )
-    guess = nearest(str(name), (str(known) for known in graph.sources))
+    guess = nearest_table(name, graph.sources)
     hint = f"did you mean {guess}?" if guess else "list the stream tables there are"
     raise StreamTableNotFound(f"no stream table {name}", hint=hint)
 

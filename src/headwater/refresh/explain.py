@@ -141,22 +141,21 @@ def _refresh(
     if row is None:
         return "stages: " + " → ".join(ORDER), {"stages": list(ORDER)}
     planned, _ = plan_refresh(runtime, row, view=View.take(runtime), strict=False)
+    decision = planned.decision
     old = planned.old.versions() if planned.old else {}
     new = planned.new.versions()
     lines = ["pin"]
     lines += [f"  {n}: {old.get(n)} → {v}" for n, v in new.items()]
     lines.append("window")
     lines += [f"  {n}: {w.kind} by {w.how} ({w.reason})" for n, w in planned.windows.items()]
-    lines.append(
-        f"decide\n  {planned.decision.action}: {planned.decision.reason_code}, {planned.decision.reason}"
-    )
+    lines.append(f"decide\n  {decision.action}: {decision.reason_code}, {decision.reason}")
     lines.append("compile → apply on a branch → publish by compare-and-swap → record")
     return "\n".join(lines), {
         "frontier": {"old": old, "new": new},
         "windows": {str(n): w.kind.value for n, w in planned.windows.items()},
-        "action": planned.decision.action.value,
-        "reason_code": planned.decision.reason_code,
-        "reason": planned.decision.reason,
+        "action": decision.action.value,
+        "reason_code": decision.reason_code,
+        "reason": decision.reason,
     }
 
 

@@ -56,7 +56,7 @@ def _versions(
     metadata = view.metadata(name)
     if metadata is None:
         raise UnknownTable(f"there is no table {name}", hint="see status()")
-    found = []
+    found: list[tuple[int | None, Mapping[TableName, int | None]]] = []
     for snapshot in metadata.ancestry(metadata.current_snapshot_id):
         head = read_head(metadata, snapshot.snapshot_id)
         latest = row if snapshot.snapshot_id == metadata.current_snapshot_id else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.catalog.history import Outcome, Run
-from headwater.catalog.rows import RunStatus
 from headwater.core.spec import Action, ApplyKind, Status
 from headwater.storage.head import Head, read_head
 from headwater.storage.stage import ACTION, APPLY, BRANCH_PREFIX, REASON, REASON_CODE, written
@@ -20,28 +19,33 @@ if TYPE_CHECKING:
     from headwater.refresh.runtime import Runtime
     from headwater.sources.metadata import TableMetadata
 
-RECENT_RUNS = 50
-
 
 def recover_unrecorded(runtime: Runtime, name: TableName) -> StreamTableRow:
     """Complete what dead processes left; returns the row as it is then."""
     row = runtime.store.tables.get(name)
     metadata = runtime.tables.metadata(name)
+    running = runtime.store.history.running(name)
     if metadata is not None:
         head = read_head(metadata)
-        running = [
-            r
-            for r in runtime.store.history.runs(name, limit=RECENT_RUNS)
-            if r.status is RunStatus.RUNNING
-        ]
+        at_head = head.own is not None and head.own.snapshot_id == row.version
+        if at_head and not running and not _staged(metadata):
+            return row
         for run in running:
             if run.run_id == head.run_id and run.process.is_alive() is False:
                 _complete(runtime, row, run, head)
         _adopt(runtime, name, head)
         alive = {r.run_id for r in running if r.process.is_alive() is not False}
-        _drop_orphan_branches(runtime, name, metadata, alive)
-    runtime.store.history.reconcile()
+        for branch in _staged(metadata):
+            if branch.removeprefix(BRANCH_PREFIX) not in alive:
+                runtime.tables.drop_branch(name, branch)
+    if running:
+        runtime.store.history.reconcile()
     return runtime.store.tables.get(name)
+
+
+def _staged(metadata: TableMetadata) -> list[str]:
+    """Branches that runs have written to and not published."""
+    return [branch for branch in metadata.branches if branch.startswith(BRANCH_PREFIX)]
 
 
 def _complete(runtime: Runtime, row: StreamTableRow, run: RunRow, head: Head) -> None:
@@ -85,11 +89,3 @@ def _adopt(runtime: Runtime, name: TableName, head: Head) -> None:
         is_populated=True,
         status=Status.ACTIVE if row.status is Status.INITIALIZING else row.status,
     )
-
-
-def _drop_orphan_branches(
-    runtime: Runtime, name: TableName, metadata: TableMetadata, alive: set[str]
-) -> None:
-    for branch in metadata.branches:
-        if branch.startswith(BRANCH_PREFIX) and branch.removeprefix(BRANCH_PREFIX) not in alive:
-            runtime.tables.drop_branch(name, branch)

@@ -1,4 +1,4 @@
-"""Several refreshes at once: selected by words, in dependency order, from one look at the sources."""
+"""Several refreshes: selected by words, in dependency order, from one look at the sources."""
 
 from __future__ import annotations
 

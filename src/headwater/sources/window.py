@@ -27,8 +27,8 @@ APPEND_READ_FROM = 150_000
 CHANGES_ROW_COST = 1.3
 """Cost of one row through `.changes`, in rows read from a pinned version."""
 
-DIFFERENCE_FROM = 50_000
-"""Below this many rewritten rows one scan of `.changes` beats two scans of versions."""
+SECOND_SCAN_ROWS = 150_000
+"""What the second scan of a difference costs before its first row, in rows read."""
 
 _RESERVED = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
 _TOUCHED = (
@@ -274,7 +274,7 @@ def _not_worth_it(question: _Question, path: Sequence[Snapshot]) -> Refusal | No
         if s.operation != "replace"
     )
     versions = old.count("total-records") + new.count("total-records")
-    if rewritten <= DIFFERENCE_FROM or rewritten * CHANGES_ROW_COST <= versions:
+    if rewritten * CHANGES_ROW_COST <= versions + SECOND_SCAN_ROWS:
         return None
     reason = f"the commits rewrote {rewritten:,} rows, the two versions have {versions:,}"
     return Refusal(How.CHANGES, "REWRITES_DOMINATE", reason)

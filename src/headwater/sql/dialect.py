@@ -8,26 +8,36 @@ calls here.
 from __future__ import annotations
 
 from sqlglot.dialects.spark import Spark
+from sqlglot.parsers.spark import SparkParser
 
-_VERBATIM = frozenset(
-    """
+_VERBATIM = """
     TO_CHAR TO_VARCHAR TO_NUMBER TRY_TO_NUMBER LOG LOG2 LOG10 LOG1P LN DATE_FORMAT TO_DATE
     TO_TIMESTAMP TO_TIMESTAMP_LTZ TO_TIMESTAMP_NTZ TRY_TO_TIMESTAMP TRY_TO_DATE FROM_UNIXTIME
     UNIX_TIMESTAMP TO_UNIX_TIMESTAMP UNIX_DATE STR_TO_MAP TO_UTC_TIMESTAMP FROM_UTC_TIMESTAMP
-    REGEXP_EXTRACT REGEXP_EXTRACT_ALL DATE_SUB INSTR
-    """.split()  # noqa: SIM905 - a table of names
-)
+    REGEXP_EXTRACT REGEXP_EXTRACT_ALL DATE_SUB INSTR DATE_TRUNC TRUNC PARSE_JSON TRY_PARSE_JSON
+    LISTAGG STRING_AGG PERCENTILE ARRAY_SIZE ARRAY_SORT SORT_ARRAY
+    """
+
+_KEPT = frozenset(_VERBATIM.split())
+
+
+class _Parser(SparkParser):
+    """Reads the functions that must stay as they are written as plain calls."""
+
+    FUNCTIONS = {  # noqa: RUF012 - the shape sqlglot asks for
+        name: build for name, build in SparkParser.FUNCTIONS.items() if name not in _KEPT
+    }
+    FUNCTION_PARSERS = {  # noqa: RUF012 - the shape sqlglot asks for
+        name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name not in _KEPT
+    }
 
 
 class HeadwaterSpark(Spark):
     """Spark SQL, read so that it can be written back unchanged."""
 
     class Tokenizer(Spark.Tokenizer):
-        """Strings may double their quote, as Spark reads them."""
+        """A doubled quote inside a string is a quote."""
 
-    class Parser(Spark.Parser):
-        """Reads the functions that must stay as they are written as plain calls."""
+        STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012 - the shape sqlglot asks for
 
-        FUNCTIONS = {  # noqa: RUF012 - the shape sqlglot asks for
-            name: build for name, build in Spark.Parser.FUNCTIONS.items() if name not in _VERBATIM
-        }
+    Parser = _Parser

@@ -45,7 +45,8 @@ SESSION = _words(
 
 ORDER_DEPENDENT = _words(
     """
-    first first_value last last_value any_value array_agg collect_list group_concat listagg
+    first first_value last last_value any_value array_agg collect_list array_unique_agg collect_set
+    group_concat listagg
     string_agg mode arg_max arg_min max_by min_by approx_quantile approx_percentile
     percentile_approx histogram_numeric
     """

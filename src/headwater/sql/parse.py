@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sqlglot import Dialect, exp
+from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokenizer_core import TokenType
 
 from headwater.core.errors import InvalidQuery, Place, SqlSyntaxError
+from headwater.sql.dialect import HeadwaterSpark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DIALECT = "spark"
+    from sqlglot.tokenizer_core import Token
 
-_SPARK = Dialect.get_or_raise(DIALECT)
+_SPARK = HeadwaterSpark()
+_FOREIGN: dict[type[exp.Expr], str] = {
+    exp.Command: "a query cannot contain another kind of statement",
+    exp.Insert: "a query cannot contain another kind of statement",
+    exp.Placeholder: "a query cannot have parameters",
+    exp.Parameter: "a query cannot have parameters",
+    exp.QueryTransform: "TRANSFORM … USING cannot define a stream table",
+    exp.Fetch: "FETCH FIRST is not Spark SQL: use LIMIT",
+    exp.Lock: "FOR UPDATE is not Spark SQL",
+    exp.Into: "SELECT INTO is not Spark SQL",
+    exp.Connect: "CONNECT BY is not Spark SQL: use WITH RECURSIVE",
+}
 
 
 def parse_query(text: str) -> exp.Query:
@@ -42,13 +56,18 @@ def parse_query(text: str) -> exp.Query:
         raise InvalidQuery(
             f"{kind} cannot define a stream table", hint="give a SELECT query", sql=text
         )
-    for part in query.find_all(exp.Command, exp.DML, exp.DDL):
-        if not isinstance(part, exp.Query):
-            raise InvalidQuery("a query cannot contain another kind of statement", sql=text)
-    for select in query.find_all(exp.Select):
-        if not select.expressions:
-            raise SqlSyntaxError("SELECT without columns", place=place_of(select, text), sql=text)
+    _check(query, text)
     return query
+
+
+def _check(query: exp.Query, text: str) -> None:
+    """Refuse what the parser lets pass but no query of Spark can have."""
+    for part in query.walk():
+        what = _FOREIGN.get(type(part))
+        if what is not None:
+            raise InvalidQuery(what, place=place_of(part, text), sql=text)
+        if isinstance(part, exp.Select) and not part.expressions:
+            raise SqlSyntaxError("SELECT without columns", place=place_of(part, text), sql=text)
 
 
 def place_of(expression: exp.Expr | None, text: str) -> Place | None:
@@ -76,7 +95,7 @@ def place_at(text: str, offset: int) -> Place:
 def _statements(text: str) -> list[exp.Expr]:
     try:
         with _quiet():
-            tokens = _SPARK.tokenize(text)
+            tokens = _with_window_calls(_SPARK.tokenize(text))
             parsed = _SPARK.parser().parse(tokens, text)
     except ParseError as error:
         details = error.errors[0] if error.errors else {}
@@ -88,6 +107,14 @@ def _statements(text: str) -> list[exp.Expr]:
     except TokenError as error:
         raise SqlSyntaxError(str(error), place=Place(1, 1), sql=text) from None
     return [statement for statement in parsed if statement is not None]
+
+
+def _with_window_calls(tokens: list[Token]) -> list[Token]:
+    """Let `window(…)` be a function also where a WINDOW clause could begin."""
+    for token, following in pairwise(tokens):
+        if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
+            token.token_type = TokenType.VAR
+    return tokens
 
 
 def _query(statement: exp.Expr) -> exp.Query | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlglot
 from sqlglot import exp
@@ -84,10 +84,12 @@ def _is_read(table: exp.Table) -> bool:
 
 def _is_cte(table: exp.Table) -> bool:
     name = table.name.lower()
-    node: exp.Expression | None = table
+    node: Any = table
     while node is not None:
         clause = node.args.get("with_") or node.args.get("with")
-        if isinstance(clause, exp.With) and any(c.alias.lower() == name for c in clause.expressions):
+        if isinstance(clause, exp.With) and any(
+            c.alias.lower() == name for c in clause.expressions
+        ):
             return True
         node = node.parent
     return False

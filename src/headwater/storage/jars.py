@@ -1,4 +1,4 @@
-"""The jars Spark needs: resolved once from Maven coordinates, later starts read the local copies."""
+"""The jars Spark needs: resolved once from Maven, later starts read the local copies."""
 
 from __future__ import annotations
 

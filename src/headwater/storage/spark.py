@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess  # noqa: S404 - asks the installed java for its version
+import subprocess
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -98,7 +98,7 @@ class Engine:
         """Run a query and fetch its rows."""
         frame = self.run(session, text)
         try:
-            return frame.collect()
+            return list(frame.collect())
         except Exception as error:
             raise translate(error, text) from error
 
@@ -212,4 +212,4 @@ class JobCount:
         return len(self._context.statusTracker().getJobIdsForGroup(self._run_id))
 
 
-__all__ = ["Engine", "JobCount", "PINNED_SETTINGS", "check_java"]
+__all__ = ["PINNED_SETTINGS", "Engine", "JobCount", "check_java"]

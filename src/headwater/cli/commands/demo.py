@@ -81,10 +81,10 @@ class Demo:
         self._out.title("Create two sources")
         for name, _, _ in reversed(demo_data.STREAM_TABLES):
             self._hub.sql(f"DROP STREAM TABLE IF EXISTS {demo_data.NAMESPACE}.{name} CASCADE")
-        for statement in demo_data.SOURCES:
-            table = statement.split()[4]
-            with self._timed(f"{table:<16}"):
-                self._hub.sql(statement).collect()
+        for name, statements in demo_data.SOURCES.items():
+            with self._timed(f"{name:<16}"):
+                for statement in statements:
+                    self._hub.sql(statement).collect()
         self._out.line(f"{demo_data.ORDERS:,} orders of {demo_data.CUSTOMERS:,} customers")
 
     def _create_stream_tables(self) -> None:

@@ -6,31 +6,43 @@ NAMESPACE = "demo"
 ORDERS = 200_000
 CUSTOMERS = 5_000
 
-SOURCES = (
-    f"""CREATE OR REPLACE TABLE {NAMESPACE}.customers USING iceberg AS
+SOURCES = {
+    "customers": (
+        f"DROP TABLE IF EXISTS {NAMESPACE}.customers",
+        f"""CREATE TABLE {NAMESPACE}.customers (id BIGINT NOT NULL, name STRING, region STRING)
+USING iceberg""",
+        f"ALTER TABLE {NAMESPACE}.customers SET IDENTIFIER FIELDS id",
+        f"""INSERT INTO {NAMESPACE}.customers
 SELECT id,
-       concat('Customer ', id) AS name,
-       element_at(array('north', 'east', 'south', 'west'), cast(id % 4 AS INT) + 1) AS region
+       concat('Customer ', id),
+       element_at(array('north', 'east', 'south', 'west'), cast(id % 4 AS INT) + 1)
 FROM range({CUSTOMERS})""",
-    f"""CREATE OR REPLACE TABLE {NAMESPACE}.orders USING iceberg AS
+    ),
+    "orders": (
+        f"DROP TABLE IF EXISTS {NAMESPACE}.orders",
+        f"""CREATE TABLE {NAMESPACE}.orders
+(id BIGINT NOT NULL, customer_id BIGINT, amount DECIMAL(10, 2), day DATE) USING iceberg""",
+        f"ALTER TABLE {NAMESPACE}.orders SET IDENTIFIER FIELDS id",
+        f"""INSERT INTO {NAMESPACE}.orders
 SELECT id,
-       id * 7919 % {CUSTOMERS} AS customer_id,
-       cast((id * 104729 % 50000) / 100 AS DECIMAL(10, 2)) AS amount,
-       date_add(DATE '2026-01-01', cast(id % 90 AS INT)) AS day
+       id * 7919 % {CUSTOMERS},
+       cast((id * 104729 % 50000) / 100 AS DECIMAL(10, 2)),
+       date_add(DATE '2026-01-01', cast(id % 90 AS INT))
 FROM range({ORDERS})""",
-)
+    ),
+}
 
 STREAM_TABLES = (
     (
         "large_orders",
         "a filter and a projection",
-        f"""CREATE STREAM TABLE {NAMESPACE}.large_orders AS
+        f"""CREATE STREAM TABLE {NAMESPACE}.large_orders UNIQUE KEY (id) AS
 SELECT id, customer_id, amount FROM {NAMESPACE}.orders WHERE amount >= 450""",
     ),
     (
         "order_details",
         "a join of two sources",
-        f"""CREATE STREAM TABLE {NAMESPACE}.order_details AS
+        f"""CREATE STREAM TABLE {NAMESPACE}.order_details UNIQUE KEY (id) AS
 SELECT o.id, o.day, o.amount, c.name, c.region
 FROM {NAMESPACE}.orders o JOIN {NAMESPACE}.customers c ON o.customer_id = c.id""",
     ),

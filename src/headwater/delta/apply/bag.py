@@ -13,7 +13,7 @@ from headwater.core.spec import ApplyKind
 from headwater.delta.affected import affected
 from headwater.delta.apply.row_ids import ID_COLUMN, numbered_as_written, numbered_by_content
 from headwater.delta.apply.writing import Applied, Writing
-from headwater.delta.change import difference, net, net_rows, null_of, passed
+from headwater.delta.change import cast, difference, net, net_rows, null_of, passed
 from headwater.delta.predicates import matches
 from headwater.delta.program import ROW_ID, TARGET
 from headwater.delta.restrict import restrict
@@ -110,7 +110,7 @@ def _coming(writing: Writing, change: Node) -> Node:
     """One row per copy to insert."""
     names = writing.root.columns
     gained = Filter(change, exp.GT(this=ref(WEIGHT), expression=exp.Literal.number(0)))
-    times = exp.cast(ref(WEIGHT), "int")
+    times = cast(ref(WEIGHT), "int")
     copies = exp.Anonymous(this="array_repeat", expressions=[exp.Literal.number(0), times])
     repeated = Generate(gained, exp.Explode(this=copies), False, (Column("__hw_copy", "int"),))
     return numbered_by_content(repeated, names)

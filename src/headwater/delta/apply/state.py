@@ -9,6 +9,7 @@ from sqlglot import exp
 from headwater.core.errors import PlanBug
 from headwater.core.spec import ApplyKind
 from headwater.delta.apply.writing import Applied, Writing
+from headwater.delta.change import cast
 from headwater.delta.program import ROW_COUNT
 from headwater.delta.rules.aggregate import keys as group_keys
 from headwater.delta.statements import Merge, matched, of_source, of_target, over, raised
@@ -78,7 +79,7 @@ def _combined(state: State, slot: Slot) -> exp.Expr:
         kind = exp.Least if slot.combine == "least" else exp.Greatest
         return kind(this=stored, expressions=[coming])
     total = exp.Add(this=stored, expression=coming)
-    return exp.cast(total, slot.type) if slot.type else total
+    return cast(total, slot.type) if slot.type else total
 
 
 def _updates(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headwater.core.errors import PlanBug
 from headwater.delta.program import TARGET
 from headwater.delta.stages import Stager, reads_content
-from headwater.sql.operators import Column, Node, Reference
+from headwater.sql.operators import At, Column, Node, Reference, Scan
 from headwater.sql.render import to_sql
 
 if TYPE_CHECKING:
@@ -43,15 +44,21 @@ class Writing:
         A MERGE reads its source several times, so one that reads tables is staged as a whole;
         one that reads only changes is small and stays in the statement.
         """
-        stager = Stager(self.ctx.shared, self.sources)
+        stager = self._stager(tree)
         rest = stager.taken(tree, whole=reads_content(tree))
         return stager.stages, to_sql(rest, self.sources, pretty=True)
 
     def query(self, tree: Node) -> tuple[tuple[Stage, ...], str]:
         """Stages and text of a query that is read once."""
-        stager = Stager(self.ctx.shared, self.sources)
+        stager = self._stager(tree)
         rest = stager.taken(tree)
         return stager.stages, to_sql(rest, self.sources, pretty=True)
+
+    def _stager(self, tree: Node) -> Stager:
+        for scan in (n for n in tree.walk() if isinstance(n, Scan)):
+            if scan.at is not At.NEW and scan.table not in self.ctx.sources:
+                raise PlanBug(f"the plan reads {scan.at.value} {scan.table}, which did not change")
+        return Stager(self.ctx.shared, self.ctx.staged, self.sources)
 
     def stored(self, names: Sequence[str]) -> Node:
         """Columns of the target as it is before this refresh."""

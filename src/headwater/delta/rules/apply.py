@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headwater.delta.change import WEIGHT_COLUMN, Delta, added, big, passed, settled, weighted
-from headwater.delta.correlation import correlated_rows
-from headwater.sql.operators import Apply, Column, Filter, Project
+from headwater.delta.correlation import concerned_rows, narrowed, outer_columns
+from headwater.sql.operators import Column, Filter, Project
 
 if TYPE_CHECKING:
     from headwater.delta.context import DeltaContext
-    from headwater.sql.operators import Node
+    from headwater.sql.operators import Apply, Node
 
 
 def delta(node: Apply, ctx: DeltaContext) -> Delta:
@@ -31,22 +31,33 @@ def delta(node: Apply, ctx: DeltaContext) -> Delta:
     terms: list[Node] = []
     if outer is not None:
         outer = settled(outer)
-        evaluated = replace(node, input=outer.tree, subquery=ctx.new(node.subquery))
-        terms.append(weighted(evaluated, node.columns))
+        ctx.share(outer.tree)
+        body = _for_rows(node, ctx.new(node.subquery), outer.tree, ctx)
+        terms.append(weighted(replace(node, input=outer.tree, subquery=body), node.columns))
     if not ctx.changed(node.subquery):
         return Delta(terms[0], inserts_only=outer is not None and outer.inserts_only)
-    turned = _turned(node, ctx)
     before = Column(ctx.fresh(1)[0], node.output.type)
-    both = Apply(turned, ctx.old(node.subquery), node.kind, before, node.operands)
-    same = exp.NullSafeEQ(this=before.ref, expression=node.output.ref)
-    rows = ctx.share(Filter(both, exp.Not(this=same)))
+    rows = ctx.share(_turned(node, before, ctx))
     terms.append(weighted(rows, node.columns, big(1)))
     items = (*passed(node.input.columns), (node.output, before.ref), (WEIGHT_COLUMN, big(-1)))
     terms.append(Project(rows, items))
     return Delta(added(terms, node.columns))
 
 
-def _turned(node: Apply, ctx: DeltaContext) -> Node:
-    """The old outer rows that may have another value, with their new value."""
-    rows = correlated_rows(node.input, node.subquery, ctx)
-    return replace(node, input=rows, subquery=ctx.new(node.subquery))
+def _turned(node: Apply, before: Column, ctx: DeltaContext) -> Node:
+    """The old outer rows with another value than before; both values beside each other."""
+    concerned = concerned_rows(node.input, node.subquery, ctx)
+    new, old = ctx.new(node.subquery), ctx.old(node.subquery)
+    if concerned.keys is not None:
+        new = narrowed(new, concerned.keys, concerned.columns)
+        old = narrowed(old, concerned.keys, concerned.columns)
+    after = replace(node, input=concerned.rows, subquery=new)
+    both = replace(node, input=after, subquery=old, output=before)
+    same = exp.NullSafeEQ(this=before.ref, expression=node.output.ref)
+    return Filter(both, exp.Not(this=same))
+
+
+def _for_rows(node: Apply, subquery: Node, rows: Node, ctx: DeltaContext) -> Node:
+    """The subquery, reading only what these outer rows can reach."""
+    columns = outer_columns(node.input, subquery)
+    return narrowed(subquery, ctx.keys(rows, columns), columns) if columns else subquery

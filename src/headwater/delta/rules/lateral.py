@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.delta.change import Delta, added, big, settled, weighted
-from headwater.delta.correlation import correlated_rows
+from headwater.delta.correlation import concerned_rows, narrowed
 
 if TYPE_CHECKING:
     from headwater.delta.context import DeltaContext
@@ -30,8 +30,12 @@ def delta(node: Lateral, ctx: DeltaContext) -> Delta:
         terms.append(weighted(joined, node.columns))
     if not ctx.changed(node.right):
         return Delta(terms[0], inserts_only=outer is not None and outer.inserts_only)
-    rows = ctx.share(correlated_rows(node.left, node.right, ctx))
+    concerned = concerned_rows(node.left, node.right, ctx)
+    rows = ctx.share(concerned.rows)
     for body, sign in ((ctx.new(node.right), 1), (ctx.old(node.right), -1)):
-        joined = replace(node, left=rows, right=body)
+        right = body
+        if concerned.keys is not None:
+            right = narrowed(body, concerned.keys, concerned.columns)
+        joined = replace(node, left=rows, right=right)
         terms.append(weighted(joined, node.columns, big(sign)))
     return Delta(added(terms, node.columns))

@@ -44,7 +44,7 @@ def _seeds(node: Recursive, ctx: DeltaContext) -> list[Node]:
     if anchor is not None:
         seeds.append(_positional(anchor.tree, node))
     if ctx.changed(node.step):
-        old = ctx.share(ctx.old(node))
+        old = ctx.stage(ctx.old(node))
         through = ctx.change(_with_self(node.step, node.name, old))
         seeds.append(_positional(through.tree, node))
     return seeds

@@ -1,0 +1,82 @@
+"""Open batches: writes that belong together and are not all there yet.
+
+A batch is registered before its first write and closed after the last. While it is open, pins stop
+before its first commit. A batch whose process died gets no further write: it no longer counts as
+open, or the stream tables above it would wait for ever.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, insert, select
+
+from headwater.catalog import tables
+from headwater.catalog.codec import Raw
+from headwater.catalog.processes import ProcessIdentity
+from headwater.core.ids import ENTROPY_BYTES, run_id
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from headwater.catalog.database import Database
+
+_B = tables.batches
+_COLUMNS = tuple(_B.columns.keys())
+
+UNSEEN_AFTER = timedelta(days=1)
+"""How long a batch of another host may be open: its process cannot be seen from here."""
+
+
+class Batches:
+    """The open batches of one hub."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._hub = database.hub
+
+    def begin(self) -> str:
+        """Register a batch of this process; returns its id."""
+        process = ProcessIdentity.current()
+        with self._database.write() as connection:
+            now = self._database.now(connection)
+            batch_id = run_id(now, os.urandom(ENTROPY_BYTES))
+            connection.execute(
+                insert(_B).values(
+                    hub=self._hub,
+                    batch_id=batch_id,
+                    opened_at=now,
+                    host=process.host,
+                    pid=process.pid,
+                    process_started=process.started,
+                )
+            )
+        return batch_id
+
+    def close(self, batch_id: str) -> bool:
+        """Note that all writes of a batch are there; False when it was not open."""
+        with self._database.write() as connection:
+            gone = delete(_B).where(_B.c.hub == self._hub, _B.c.batch_id == batch_id)
+            return connection.execute(gone).rowcount == 1
+
+    def open_ids(self, *, unseen_after: timedelta = UNSEEN_AFTER) -> frozenset[str]:
+        """The batches that may still get writes; those of dead processes are forgotten."""
+        with self._database.read() as connection:
+            found = connection.execute(select(_B).where(_B.c.hub == self._hub)).all()
+            if not found:
+                return frozenset()
+            now = self._database.now(connection)
+        raws = [Raw("hw_batches", _COLUMNS, row, "hub batch_id") for row in found]
+        alive = frozenset(r.string("batch_id") for r in raws if _may_write(r, now, unseen_after))
+        for raw in raws:
+            if raw.string("batch_id") not in alive:
+                self.close(raw.string("batch_id"))
+        return alive
+
+
+def _may_write(raw: Raw, now: datetime, unseen_after: timedelta) -> bool:
+    process = ProcessIdentity(raw.string("host"), raw.integer("pid"), raw.string("process_started"))
+    alive = process.is_alive()
+    return alive if alive is not None else now - raw.instant("opened_at") <= unseen_after

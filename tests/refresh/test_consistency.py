@@ -1,0 +1,144 @@
+"""Every version of a stream table equals its query at one frontier, however writers interleave."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shared_spark import Place, check
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    import headwater
+
+pytestmark = pytest.mark.spark
+
+
+def versions(hub: headwater.Hub, table: str) -> list[int]:
+    found = hub.sql(
+        f"SELECT snapshot_id FROM hw.default.{table}.history WHERE is_current_ancestor"
+    ).collect()
+    return [r.snapshot_id for r in found]
+
+
+def test_two_joined_sources_written_all_the_time(spark: SparkSession, place: Place) -> None:
+    with place.open(spark) as hub, place.open(spark) as writer:
+        hub.sql("CREATE TABLE l (id BIGINT, k INT) USING iceberg")
+        hub.sql("CREATE TABLE r (k INT, v BIGINT) USING iceberg")
+        hub.sql("INSERT INTO l VALUES (0, 0)")
+        hub.sql("INSERT INTO r VALUES (0, 0)")
+        hub.create_stream_table("j", "SELECT l.id, r.v FROM l JOIN r ON l.k = r.k")
+        hub.create_stream_table("a", "SELECT k, COUNT(*) AS n FROM l GROUP BY k")
+        stop = threading.Event()
+        failed: list[BaseException] = []
+
+        def write() -> None:
+            try:
+                for i in range(1, 10_000):
+                    if stop.is_set():
+                        return
+                    writer.sql(f"INSERT INTO l VALUES ({i}, {i % 3})")
+                    writer.sql(f"INSERT INTO r VALUES ({i % 3}, {i})")
+                    if i % 4 == 0:
+                        writer.sql(f"DELETE FROM l WHERE id = {i - 1}")
+                        writer.sql(f"UPDATE r SET v = v + 1 WHERE k = {i % 3}")
+            except BaseException as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        for _ in range(12):
+            hub.refresh("*")
+        stop.set()
+        thread.join()
+        assert not failed
+        hub.refresh("*")
+        for table in ("j", "a"):
+            seen = versions(hub, table)
+            assert len(seen) >= 5
+            for version in seen:
+                assert hub.verify(table, version=version).equal, (table, version)
+
+
+def test_batches_are_never_seen_half(spark: SparkSession, place: Place) -> None:
+    """Transfers: the sum over two tables is always zero at every version."""
+    with place.open(spark) as hub, place.open(spark) as writer:
+        hub.sql("CREATE TABLE debit (id INT, x BIGINT) USING iceberg")
+        hub.sql("CREATE TABLE credit (id INT, x BIGINT) USING iceberg")
+        hub.create_stream_table(
+            "balance",
+            "SELECT SUM(x) AS total, COUNT(*) AS n FROM "
+            "(SELECT x FROM debit UNION ALL SELECT -x FROM credit)",
+        )
+        stop = threading.Event()
+        batches = [0]
+
+        def write() -> None:
+            while not stop.is_set():
+                i = batches[0] = batches[0] + 1
+                with writer.batch():
+                    writer.sql(f"INSERT INTO debit VALUES ({i}, {i})")
+                    time.sleep(0.02)
+                    writer.sql(f"INSERT INTO credit VALUES ({i}, {i})")
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        for _ in range(15):
+            hub.refresh_stream_table("balance")
+        stop.set()
+        thread.join()
+        hub.refresh_stream_table("balance")
+        check(hub, "balance")
+        seen = versions(hub, "balance")
+        assert len(seen) >= 5
+        for version in seen:
+            row = hub.table("balance", version=version).collect()[0]
+            assert row.total in (0, None), (version, row)
+            assert row.n % 2 == 0
+        assert hub.table("balance").collect()[0].n == 2 * batches[0]
+
+
+def test_an_open_batch_holds_back_every_table_it_wrote(hub: headwater.Hub) -> None:
+    hub.sql("CREATE TABLE a (x INT) USING iceberg")
+    hub.sql("CREATE TABLE b (x INT) USING iceberg")
+    hub.create_stream_table("t", "SELECT x FROM a UNION ALL SELECT x FROM b")
+    with hub.batch():
+        hub.sql("INSERT INTO a VALUES (1)")
+        assert hub.refresh_stream_table("t").action == "NO_DATA"
+        hub.sql("INSERT INTO b VALUES (2)")
+        assert hub.table("t").count() == 0
+    assert hub.refresh_stream_table("t").rows_inserted == 2
+    check(hub, "t")
+
+
+def test_tables_reads_versions_that_agree(hub: headwater.Hub) -> None:
+    hub.sql("CREATE TABLE src (g INT, x INT) USING iceberg")
+    hub.sql("INSERT INTO src VALUES (1, 1)")
+    hub.create_stream_table("one", "SELECT COUNT(*) AS n FROM src")
+    hub.create_stream_table("two", "SELECT g, COUNT(*) AS n FROM src GROUP BY g")
+    hub.sql("INSERT INTO src VALUES (1, 2), (2, 2)")
+    hub.refresh_stream_table("one")
+    frames = hub.tables(["one", "two"])
+    assert frames["one"].collect()[0].n == sum(r.n for r in frames["two"].collect()) == 1
+    hub.refresh_stream_table("two")
+    frames = hub.tables(["one", "two"])
+    assert frames["one"].collect()[0].n == sum(r.n for r in frames["two"].collect()) == 3
+
+
+def test_diamond_arms_are_brought_together(hub: headwater.Hub) -> None:
+    hub.sql("CREATE TABLE src (g INT, x INT) USING iceberg")
+    hub.sql("INSERT INTO src VALUES (1, 1)")
+    hub.create_stream_table("left_arm", "SELECT g, COUNT(*) AS n FROM src GROUP BY g")
+    hub.create_stream_table("right_arm", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
+    query = "SELECT l.g, l.n, r.s FROM left_arm l JOIN right_arm r ON l.g = r.g"
+    hub.create_stream_table("top", query)
+    hub.sql("INSERT INTO src VALUES (1, 1), (2, 1)")
+    hub.refresh_stream_table("left_arm")
+    hub.refresh_stream_table("top")
+    check(hub, "top", "left_arm", "right_arm")
+    assert all(r.n == r.s for r in hub.table("top").collect())
+    assert hub.table("top").count() == 2

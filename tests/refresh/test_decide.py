@@ -1,0 +1,76 @@
+"""The decision: every situation has one action and one reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from headwater.core.spec import Action, RefreshMode
+from headwater.refresh.decide import MIN_ROWS_FOR_RATIO, Situation, SourceChange, decide
+
+QUIET = SourceChange("default.src", "NONE", "none", "NO_CHANGES", "same version")
+CHANGED = SourceChange("default.src", "APPEND", "append", "APPENDED", "appended", 10, 1_000_000)
+CALM = Situation(
+    mode=RefreshMode.AUTO,
+    forced=False,
+    populated=True,
+    needs_reinit=None,
+    foreign=None,
+    definition_changed=False,
+    incremental=True,
+    obstacle=None,
+    changes=(QUIET,),
+)
+ACTIVE = replace(CALM, changes=(CHANGED, QUIET))
+GAP = replace(CHANGED, kind="GAP", how="full", reason_code="SNAPSHOT_EXPIRED", reason="expired")
+HUGE = replace(CHANGED, changed_rows=400_000)
+
+CASES = [
+    (CALM, Action.NO_DATA, "NO_CHANGES"),
+    (replace(CALM, changes=()), Action.NO_DATA, "NO_CHANGES"),
+    (
+        replace(CALM, changes=(replace(QUIET, reason_code="COMPACTION_ONLY"),)),
+        Action.NO_DATA,
+        "COMPACTION_ONLY",
+    ),
+    (replace(CALM, clock_moved=True), Action.INCREMENTAL, "CHANGES"),
+    (ACTIVE, Action.INCREMENTAL, "CHANGES"),
+    (replace(CALM, forced=True), Action.FULL, "REQUESTED"),
+    (replace(ACTIVE, forced=True, needs_reinit="altered"), Action.REINITIALIZE, "NEEDS_REINIT"),
+    (replace(CALM, foreign="a stranger"), Action.FULL, "FOREIGN_WRITE"),
+    (replace(CALM, populated=False), Action.FULL, "INITIAL"),
+    (replace(CALM, definition_changed=True), Action.FULL, "DEFINITION_CHANGED"),
+    (replace(CALM, mode=RefreshMode.FULL), Action.NO_DATA, "NO_CHANGES"),
+    (replace(ACTIVE, mode=RefreshMode.FULL), Action.FULL, "MODE_FULL"),
+    (replace(ACTIVE, changes=(GAP,)), Action.FULL, "SNAPSHOT_EXPIRED"),
+    (
+        replace(ACTIVE, incremental=False, obstacle=("NONDET_FUNC", "uuid()")),
+        Action.FULL,
+        "NONDET_FUNC",
+    ),
+    (replace(ACTIVE, incremental=False), Action.FULL, "NOT_INCREMENTAL"),
+    (replace(ACTIVE, changes=(HUGE,)), Action.FULL, "TOO_MUCH_CHANGED"),
+    (replace(ACTIVE, changes=(HUGE,), mode=RefreshMode.STRICT), Action.INCREMENTAL, "CHANGES"),
+    (
+        replace(ACTIVE, changes=(replace(HUGE, changed_rows=MIN_ROWS_FOR_RATIO, total_rows=5),)),
+        Action.INCREMENTAL,
+        "CHANGES",
+    ),
+    (replace(ACTIVE, changes=(replace(HUGE, total_rows=None),)), Action.INCREMENTAL, "CHANGES"),
+]
+
+
+@pytest.mark.parametrize(("situation", "action", "code"), CASES)
+def test_decision(situation: Situation, action: Action, code: str) -> None:
+    decision = decide(situation)
+    assert (decision.action, decision.reason_code) == (action, code)
+    assert decision.reason
+    assert decision.is_full == (action in (Action.FULL, Action.REINITIALIZE))
+
+
+def test_only_unasked_full_refreshes_can_be_refused() -> None:
+    assert decide(replace(CALM, forced=True)).asked_for
+    assert decide(replace(ACTIVE, mode=RefreshMode.FULL)).asked_for
+    assert not decide(replace(ACTIVE, changes=(GAP,))).asked_for
+    assert not decide(replace(CALM, foreign="x")).asked_for

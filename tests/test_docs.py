@@ -1,0 +1,226 @@
+"""The pages agree with the code: generated parts, codes, packages, methods, examples, links."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import sqlglot
+
+from headwater.core import errors
+from headwater.hub import Hub, connect
+from headwater.sql.statements import parse_statement, split_statements
+
+ROOT = Path(__file__).resolve().parent.parent
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+LATER = {"docs/demo.svg"}
+"""Pictures that are made from a real run."""
+
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md")
+    for path in ROOT.glob(pattern)
+    if not path.name.startswith(".")
+)
+WHOLE = ("cli.md", "settings.md", "errors.md")
+WRITTEN = [p for p in PAGES if p.name not in WHOLE]
+
+
+def _scripts_docs() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("scripts_docs", ROOT / "scripts" / "docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+DOCS = _scripts_docs()
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    found = FENCE.findall(page.read_text(encoding="utf-8"))
+    return [text for name, text in found if name == language]
+
+
+def _is_generated(page: Path) -> bool:
+    return page.name in WHOLE or page.parent.name == "operators"
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@cache
+def generated() -> dict[Path, str]:
+    return DOCS.generated_pages()
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if _is_generated(p)], ids=name_of)
+def test_generated_page_is_current(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == generated()[page], "run `make docs`"
+
+
+def test_no_generated_page_is_forgotten() -> None:
+    assert set(generated()) == {p for p in PAGES if _is_generated(p)}
+
+
+def test_check_finds_a_page_that_is_out_of_date(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = generated()
+    monkeypatch.setattr(DOCS, "generated_pages", lambda: pages)
+    assert DOCS.main(["--check"]) == 0
+    stale = ROOT / "docs" / "errors.md"
+    monkeypatch.setattr(DOCS, "generated_pages", lambda: pages | {stale: "other\n"})
+    before = stale.read_text(encoding="utf-8")
+    assert DOCS.main(["--check"]) == 1
+    assert "docs/errors.md is out of date" in capsys.readouterr().out
+    assert stale.read_text(encoding="utf-8") == before
+
+
+def test_compact_sql_means_the_same() -> None:
+    query = "SELECT a, SUM(IF(b > 1, c, 0)) AS s, 'x, y' AS t FROM r WHERE d = 1 GROUP BY a, 'x, y'"
+    pretty = sqlglot.transpile(query, read="spark", write="spark", pretty=True)[0]
+    short = DOCS.compact(pretty)
+    assert sqlglot.parse_one(short, read="spark") == sqlglot.parse_one(query, read="spark")
+    assert short.count("\n") < pretty.count("\n")
+
+
+def test_error_codes_are_unique_and_documented() -> None:
+    classes = [
+        value
+        for value in vars(errors).values()
+        if inspect.isclass(value) and issubclass(value, errors.HeadwaterError)
+    ]
+    codes = [kind.code for kind in classes]
+    assert len(set(codes)) == len(codes) > 20
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    for kind in classes:
+        assert re.fullmatch(r"HW\d{4}", kind.code)
+        assert f"## {kind.code}\n\n`{kind.__name__}`" in page
+
+
+def test_codes_named_in_pages_exist() -> None:
+    known = {kind.code for kind in DOCS.error_classes()}
+    for page in PAGES:
+        named = set(re.findall(r"\bHW\d{4}\b", page.read_text(encoding="utf-8")))
+        assert named <= known, name_of(page)
+
+
+def test_architecture_names_every_package() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    packages = [p.parent.name for p in (ROOT / "src" / "headwater").glob("*/__init__.py")]
+    assert len(packages) >= 10
+    for package in packages:
+        assert f"`{package}/`" in page, package
+
+
+def test_architecture_names_only_modules_that_exist() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    modules = {p.name for p in (ROOT / "src" / "headwater").rglob("*.py")}
+    named = set(re.findall(r"\b(\w+\.py)\b", page))
+    assert named - modules == set()
+
+
+def _public(owner: type) -> list[str]:
+    return [name for name in vars(owner) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", _public(Hub))
+def test_python_page_shows_every_method_with_its_arguments(name: str) -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    section = re.search(rf"^### {name}\n(.*?)(?=^##|\Z)", page, re.DOTALL | re.MULTILINE)
+    assert section is not None
+    member: Any = inspect.getattr_static(Hub, name)
+    if isinstance(member, property):
+        assert f"hub.{name} ->" in section[1]
+        return
+    _check_signature(section[1], f"hub.{name}(", member)
+    assert section[1].count("```python") >= 2, "signature and example"
+
+
+def test_python_page_shows_connect_with_its_arguments() -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    _check_signature(page, "headwater.connect(", connect)
+
+
+def _check_signature(text: str, call: str, function: Any) -> None:
+    start = text.index(call) + len(call)
+    shown = text[start : text.index(") ->", start)]
+    arguments = [a for a in inspect.signature(function).parameters if a != "self"]
+    named = re.findall(
+        r"\b(\w+)(?==|,|$|\n)", re.sub(r"=(\"[^\"]*\"|\([^)]*\)|[^,\n]+)", "", shown)
+    )
+    assert named == arguments
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=name_of)
+def test_python_blocks_compile(page: Path) -> None:
+    for text in blocks(page, "python"):
+        if re.search(r"\) -> |^hub\.\w+ -> ", text, re.MULTILINE):
+            continue
+        ast.parse(text)
+
+
+def test_readme_tutorial_compiles_and_calls_what_exists() -> None:
+    tutorial = blocks(ROOT / "README.md", "python")[0]
+    compile(tutorial, "README.md", "exec")
+    assert 15 <= len(tutorial.strip().splitlines()) <= 25
+    called = set(re.findall(r"hub\.(\w+)\(", tutorial))
+    assert {"sql", "create_stream_table", "refresh_stream_table", "explain", "verify"} <= called
+    assert called <= set(_public(Hub))
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "sql.md"], ids=name_of)
+def test_sql_blocks_parse(page: Path) -> None:
+    ours = 0
+    for text in blocks(page, "sql"):
+        for statement, _ in split_statements(text):
+            ours += parse_statement(statement) is not None
+    assert ours >= 3
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for target in LINK.findall(text):
+        if target.startswith(("https://", "http://", "mailto:")):
+            continue
+        file, _, anchor = target.partition("#")
+        path = (page.parent / file).resolve() if file else page
+        if name_of(path) in LATER:
+            continue
+        assert path.exists(), target
+        if anchor:
+            assert anchor in _anchors(path), target
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
+    folder = ROOT / "src" / "headwater" / "delta" / "rules"
+    rules = {p.stem for p in folder.glob("*.py")} - {"__init__"}
+    pages = {p.stem for p in (ROOT / "docs" / "operators").glob("*.md")} - {"README"}
+    assert pages == rules
+    for rule in rules:
+        page = (ROOT / "docs" / "operators" / f"{rule}.md").read_text(encoding="utf-8")
+        for heading in ("## Rule", "## Example", "## What it becomes", "## Limits"):
+            assert heading in page, (rule, heading)
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=name_of)
+def test_lines_are_short(page: Path) -> None:
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        assert len(line) <= 120 or line.startswith("|"), f"{name_of(page)}:{number}"
