@@ -29,7 +29,9 @@ MOST = 40
 OLDER_NAMES = {"max_concurrent_refreshes": "max_parallel_workers"}
 
 # Variables that say where things are, read by the command line and the project file.
-_ADDRESSES = frozenset({"HUB", "CATALOG", "WAREHOUSE", "CATALOG_NAME", "PROJECT", "JARS", "SPARK_MASTER"})
+_ADDRESSES = frozenset(
+    {"HUB", "CATALOG", "WAREHOUSE", "CATALOG_NAME", "PROJECT", "JARS", "SPARK_MASTER"}
+)
 
 
 def _setting(

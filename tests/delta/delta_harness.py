@@ -38,7 +38,7 @@ class Tables:
     def __init__(self, schemas: dict[str, str]) -> None:
         self.schemas = {
             TableName.parse(name): tuple(
-                SourceField(*part.strip().split(" ", 1)) for part in _split(text)
+                SourceField(*part.split(" ", 1)) for part in split_columns(text)
             )
             for name, text in schemas.items()
         }
@@ -53,7 +53,8 @@ class Tables:
         return None
 
 
-def _split(text: str) -> list[str]:
+def split_columns(text: str) -> list[str]:
+    """Column declarations: commas inside a type do not separate."""
     parts, depth, current = [], 0, ""
     for char in text:
         depth += (char in "<(") - (char in ">)")
@@ -62,7 +63,7 @@ def _split(text: str) -> list[str]:
             current = ""
         else:
             current += char
-    return [*parts, current]
+    return [part.strip() for part in (*parts, current)]
 
 
 @cache
@@ -154,7 +155,7 @@ def run(
     con.execute("CREATE MACRO array_repeat(v, n) AS list_transform(range(n), lambda x: v)")
     changes: dict[TableName, Change] = {}
     for name, schema in world.schemas.items():
-        types = [part.strip().split(" ", 1) for part in _split(schema)]
+        types = [part.split(" ", 1) for part in split_columns(schema)]
         columns = ", ".join(f'"{n}" {_duck_type(t)}' for n, t in types)
         for at, rows in (("old", world.old[name]), ("new", world.new[name])):
             _create(con, f"{name}_{at}", columns, rows)

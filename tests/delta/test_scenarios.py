@@ -36,7 +36,7 @@ def test_scenario(scenario: dict[str, str]) -> None:
     if scenario["id"] in SPARK_ONLY:
         pytest.skip(SPARK_ONLY[scenario["id"]])
     for noise in (False, True):
-        outcome = run(scenario["query"], _world(scenario, noise=noise))
+        outcome = run(scenario["query"], scenario_world(scenario, noise=noise))
         if scenario["id"] in FULL:
             reasons = [n.reason_code for n in outcome.program.strategy if n.strategy == "X"]
             assert reasons == [FULL[scenario["id"]]]
@@ -45,7 +45,7 @@ def test_scenario(scenario: dict[str, str]) -> None:
         assert _texts(outcome.rows) == _expected(scenario["after"]), explain(outcome)
 
 
-def _world(scenario: dict[str, str], *, noise: bool) -> World:
+def scenario_world(scenario: dict[str, str], *, noise: bool) -> World:
     con = duckdb.connect()
     schemas: dict[str, str] = {}
     for name, columns, body in re.findall(r"(\w+)\((.*?)\)=\{(.*?)\}(?:; |$)", scenario["tables"]):

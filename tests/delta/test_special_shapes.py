@@ -23,7 +23,7 @@ PATHS = """WITH RECURSIVE p(n, d) AS (
 SELECT n, d FROM p"""
 
 
-def _graph(rng: random.Random) -> dict:
+def graph(rng: random.Random) -> dict:
     edges = [(a, b) for a in range(5) for b in range(a + 1, 6) if rng.random() < 0.35]
     return {"root": [(rng.randint(0, 2),) for _ in range(rng.randint(0, 2))], "edge": edges}
 
@@ -31,14 +31,14 @@ def _graph(rng: random.Random) -> dict:
 def test_recursion_over_changing_edges_and_roots() -> None:
     for seed in range(15):
         rng = random.Random(seed)
-        check(PATHS, World(EDGES, _graph(rng), _graph(rng), random=rng))
+        check(PATHS, World(EDGES, graph(rng), graph(rng), random=rng))
 
 
 def test_recursion_inside_an_aggregate() -> None:
     query = f"SELECT d, COUNT(*) AS c FROM ({PATHS}) q GROUP BY d"
     for seed in range(8):
         rng = random.Random(seed)
-        check(query, World(EDGES, _graph(rng), _graph(rng), random=rng))
+        check(query, World(EDGES, graph(rng), graph(rng), random=rng))
 
 
 LISTS = {"t": "id int, a array<int>"}

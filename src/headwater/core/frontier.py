@@ -69,9 +69,9 @@ class Frontier:
 
 class _FrontierDocument(msgspec.Struct):
     sources: dict[str, tuple[str, int | None, int]]
-    base: dict[str, tuple[str, int | None, int]] = {}  # noqa: RUF012 - msgspec copies defaults
+    base: dict[str, tuple[str, int | None, int]] = {}
     clock: int | None = None
-    views: dict[str, str] = {}  # noqa: RUF012 - msgspec copies defaults
+    views: dict[str, str] = {}
 
 
 def _pack(version: SourceVersion) -> tuple[str, int | None, int]:

@@ -27,7 +27,8 @@ class RefreshMode(StrEnum):
             return cls(word)
         except ValueError:
             known = ", ".join(m.value for m in cls)
-            raise InvalidOption(f"unknown refresh mode {text!r}", hint=f"use one of {known}") from None
+            what = f"unknown refresh mode {text!r}"
+            raise InvalidOption(what, hint=f"use one of {known}") from None
 
 
 class Status(StrEnum):

@@ -43,7 +43,6 @@ class SelectBlock:
     clauses: dict[str, exp.Expr] = field(default_factory=dict)
     sealed: bool = False
     bare: bool = False
-    hint: exp.Hint | None = None
 
     @property
     def is_identity(self) -> bool:
@@ -87,8 +86,6 @@ class SelectBlock:
             select.set("laterals", self.laterals)
         if self.where:
             select.set("where", exp.Where(this=conjunction(self.where)))
-        if self.hint is not None:
-            select.set("hint", self.hint)
         for name, clause in self.clauses.items():
             select.set(name, clause)
         return select

@@ -1,1 +1,1 @@
-"""How a delta reaches the stored rows; one module per layout, `plan_apply` chooses."""
+"""How a delta reaches the stored rows: one module per layout; `delta.compile` chooses."""

@@ -1,0 +1,108 @@
+"""Compiled programs on Spark and Iceberg: what DuckDB cannot tell, and one shape per mechanism."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from delta_harness import World, compiled, prepared, split_columns
+from test_random_tables import QUERIES, world
+from test_scenarios import scenario_world
+from test_special_shapes import EDGES, PATHS, graph
+
+from headwater.core.names import TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+SCENARIOS = {s["id"]: s for s in json.loads((Path(__file__).parent / "scenarios.json").read_text())}
+TARGET = "hw.delta_suite.target"
+SHAPES = [
+    "group_sum", "group_double", "left", "window", "except_all", "top", "scalar_where_correlated",
+    "lateral_top", "cube_distinct", "full",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["E30", "E50", "E58", "E66", "E72"])
+def test_scenario(spark: SparkSession, name: str) -> None:
+    scenario = SCENARIOS[name]
+    _check(spark, scenario["query"], scenario_world(scenario, noise=True))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shape(spark: SparkSession, name: str) -> None:
+    _check(spark, QUERIES[name], world(name, 3))
+
+
+def test_recursion(spark: SparkSession) -> None:
+    rng = random.Random(4)
+    _check(spark, PATHS, World(EDGES, graph(rng), graph(rng), random=rng))
+
+
+def _check(spark: SparkSession, query: str, tables: World) -> None:
+    """Load at the old content, refresh, compare with the query on the new content."""
+    schemas = tuple(tables.schemas.items())
+    definition, plan = prepared(query, schemas, ())
+    changes = {}
+    for name, schema in tables.schemas.items():
+        columns = split_columns(schema)
+        weighted, change = tables.window(name)
+        _view(spark, f"{name}_old", columns, tables.old[name])
+        _view(spark, f"{name}_new", columns, tables.new[name])
+        _view(spark, f"{name}_delta", [*columns, "__hw_w bigint"], weighted)
+        _view(spark, name, columns, tables.new[name])
+        if change is not None and TableName.parse(name) in definition.sources:
+            changes[TableName.parse(name)] = change
+
+    def filled(text: str, new: str) -> str:
+        for i, source in enumerate(definition.sources):
+            for at, table in (("new", new), ("old", "old"), ("delta", "delta")):
+                text = text.replace(f"`__hw_src_{i}_{at}`", f"`{source.name}_{table}`")
+        return text.replace("`__hw_target`", TARGET).replace("'__hw_run'", f"'{new}'")
+
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS hw.delta_suite")
+    spark.sql(f"DROP TABLE IF EXISTS {TARGET}")
+    spark.sql(f"CREATE TABLE {TARGET} USING iceberg AS {filled(plan.initial, 'old')}")
+    program = compiled(query, schemas, (), tuple(sorted(changes.items())))
+    assert program.incremental
+    for stage in program.stages:
+        spark.sql(f"CACHE TABLE `{stage.name}` AS {filled(stage.sql, 'new')}")
+    spark.sql(filled(program.statement, "new"))
+    for stage in program.stages:
+        spark.sql(f"DROP VIEW `{stage.name}`")
+    visible = ", ".join(f"`{n}`" for n in plan.visible)
+    assert _rows(spark, f"SELECT {visible} FROM {TARGET}") == _rows(spark, query)
+
+
+def _view(spark: SparkSession, name: str, columns: list[str], rows: list[tuple]) -> None:
+    typed = [column.split(" ", 1) for column in columns]
+    items = ", ".join(f"CAST({n} AS {kind}) AS {n}" for n, kind in typed)
+    names = ", ".join(n for n, _ in typed)
+    listed = rows or [(None,) * len(columns)]
+    values = ", ".join(f"({', '.join(map(_literal, row))})" for row in listed)
+    where = "" if rows else " WHERE FALSE"
+    query = f"SELECT {items} FROM VALUES {values} AS v({names}){where}"
+    spark.sql(query).createOrReplaceTempView(name)
+
+
+def _literal(value: object) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, float):
+        return f"double('{value}')"
+    if isinstance(value, (list, tuple)):
+        return f"array({', '.join(map(_literal, value))})"
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def _rows(spark: SparkSession, query: str) -> Counter:
+    return Counter(
+        tuple("NaN" if v != v else tuple(v) if isinstance(v, list) else v for v in row)
+        for row in spark.sql(query).collect()
+    )
