@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headwater.core.errors import InvalidOption
 from headwater.core.names import TableName
-from headwater.core.schedule import parse_duration, parse_schedule, parse_sla
-from headwater.core.spec import RefreshMode, Status, StreamTableSpec, Tier
+from headwater.core.schedule import parse_duration
+from headwater.core.spec import Status
 from headwater.opening import open_runtime
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from headwater.catalog.rows import StreamTableRow
     from headwater.core.results import (
         DependencyRow,
         Explanation,
@@ -177,44 +175,32 @@ class Hub:
         or_replace: bool = False,
     ) -> StreamTable:
         """Create a stream table and, unless told otherwise, fill it."""
-        from headwater.refresh import lifecycle
-        from headwater.refresh.run import refresh
+        from headwater.declaration import declare, declared
 
-        spec = _checked(
-            StreamTableSpec(
-                name=TableName.parse(name),
-                query=query,
-                schedule=schedule,
-                refresh_mode=RefreshMode.parse(refresh_mode),
-                sla=sla,
-                tier=_tier(tier),
-                unique_key=_names(unique_key),
-                partition_by=_names(partition_by),
-                append_only=append_only,
-                diamond_consistency=diamond_consistency,
-                diamond_schedule_policy=diamond_schedule_policy,
-                comment=comment,
-                tags=tuple(tags),
-            )
+        spec = declared(
+            TableName.parse(name),
+            {
+                "query": query,
+                "schedule": schedule,
+                "refresh_mode": refresh_mode,
+                "sla": sla,
+                "tier": tier,
+                "unique_key": unique_key,
+                "partition_by": partition_by,
+                "append_only": append_only,
+                "diamond_consistency": diamond_consistency,
+                "diamond_schedule_policy": diamond_schedule_policy,
+                "comment": comment,
+                "tags": tags,
+            },
         )
-        if if_not_exists and or_replace:
-            raise InvalidOption(
-                "if_not_exists and or_replace exclude each other", hint="choose one of them"
-            )
-        existing = self._runtime.store.tables.find(spec.name)
-        if existing is not None and if_not_exists:
-            return StreamTable(str(spec.name), self)
-        if existing is not None and or_replace:
-            self._replace(existing, spec)
-        else:
-            lifecycle.create(self._runtime, spec)
-        if initialize:
-            try:
-                refresh(self._runtime, spec.name, initiated_by=_initial())
-            except BaseException:
-                if existing is None:
-                    lifecycle.drop(self._runtime, spec.name)
-                raise
+        declare(
+            self._runtime,
+            spec,
+            initialize=initialize,
+            if_not_exists=if_not_exists,
+            or_replace=or_replace,
+        )
         return StreamTable(str(spec.name), self)
 
     def alter_stream_table(
@@ -235,10 +221,11 @@ class Hub:
         tags: Sequence[str] = UNSET,
     ) -> StreamTable:
         """Change what is passed; a change that forces a full refresh warns."""
-        table = TableName.parse(name)
-        row = self._runtime.store.tables.get(table)
+        from headwater.declaration import alter
+
         given = {
             "query": query,
+            "status": status,
             "schedule": schedule,
             "refresh_mode": refresh_mode,
             "sla": sla,
@@ -250,11 +237,8 @@ class Hub:
             "comment": comment,
             "tags": tags,
         }
-        values = {key: _ALTER.get(key, _same)(v) for key, v in given.items() if v is not UNSET}
-        wanted_status = None if status is UNSET else _status(status)
-        self._replace(row, _checked(replace(row.spec, **values)))
-        if wanted_status is not None:
-            self._runtime.store.tables.update(table, status=wanted_status, consecutive_errors=0)
+        table = TableName.parse(name)
+        alter(self._runtime, table, {k: v for k, v in given.items() if v is not UNSET})
         return StreamTable(str(table), self)
 
     def drop_stream_table(self, name: str, *, cascade: bool = False) -> None:
@@ -369,62 +353,3 @@ class Hub:
         from headwater.refresh.functions import register
 
         register(self._runtime, name, fn, deterministic=deterministic, returns=returns)
-
-    def _replace(self, row: StreamTableRow, spec: StreamTableSpec) -> None:
-        from headwater.refresh import lifecycle
-
-        lifecycle.change(self._runtime, row, spec)
-
-
-def _initial() -> Any:
-    from headwater.catalog.rows import InitiatedBy
-
-    return InitiatedBy.INITIAL
-
-
-def _checked(spec: StreamTableSpec) -> StreamTableSpec:
-    parse_schedule(spec.schedule)
-    if spec.sla is not None:
-        parse_sla(spec.sla)
-    for option, value, known in (
-        ("diamond_consistency", spec.diamond_consistency, ("atomic", "none")),
-        ("diamond_schedule_policy", spec.diamond_schedule_policy, ("fastest", "slowest")),
-    ):
-        if value not in known:
-            raise InvalidOption(f"{option} cannot be {value!r}", hint=f"use one of {known}")
-    return spec
-
-
-def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _tier(value: str | None) -> Tier | None:
-    if value is None:
-        return None
-    try:
-        return Tier(str(value).lower())
-    except ValueError:
-        known = ", ".join(t.value for t in Tier)
-        raise InvalidOption(f"unknown tier {value!r}", hint=f"use one of {known}") from None
-
-
-def _status(value: str) -> Status:
-    word = str(value).upper()
-    if word not in (Status.ACTIVE, Status.SUSPENDED):
-        raise InvalidOption(f"status cannot be set to {value!r}", hint="use ACTIVE or SUSPENDED")
-    return Status(word)
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-_ALTER: dict[str, Callable[[Any], Any]] = {
-    "refresh_mode": RefreshMode.parse,
-    "tier": _tier,
-    "unique_key": _names,
-    "tags": tuple,
-}

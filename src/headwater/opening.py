@@ -86,7 +86,7 @@ def open_runtime(
         lake=lake,
         store=store,
         tables=tables,
-        engine=Engine(lake, given=spark),
+        engine=Engine(lake, given=spark, on_start=tables.warm_up),
         events=Events(),
         templates=Templates(capacity=int(layered("template_cache_max_entries"))),
         clock=lambda: datetime.now(UTC),

@@ -9,6 +9,8 @@ from headwater.core.errors import InvalidName
 
 DEFAULT_NAMESPACE = "default"
 HIDDEN_PREFIX = "__hw_"
+WEIGHT = "__hw_w"
+"""The column that says how often a row of a delta comes or goes."""
 
 _PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _PLAIN = re.compile(r"\A(?:(?P<ns>[A-Za-z_][A-Za-z0-9_]*)\.)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\Z")

@@ -24,7 +24,7 @@ from headwater.core.results import Verdict
 from headwater.core.spec import RefreshMode
 from headwater.delta.layout import Layout, layout
 from headwater.delta.verdict import verdict
-from headwater.refresh.lookup import CatalogLookup
+from headwater.refresh.lookup import CatalogLookup, Seen, SeenLookup
 from headwater.sql.define import define
 from headwater.sql.lookup import SourceField
 from headwater.storage.spark import PINNED_SETTINGS
@@ -48,6 +48,7 @@ class Resolved:
     layout: Layout
     verdict: Verdict
     hash: str
+    seen: Seen
 
     @property
     def obstacle(self) -> tuple[str, str] | None:
@@ -66,6 +67,11 @@ class Resolved:
                 for name, fields in self.definition.used.items()
             },
             "views": dict(self.definition.views),
+            "schemas": {
+                str(name): [[f.name, f.type] for f in fields]
+                for name, fields in self.seen.schemas.items()
+            },
+            "view_texts": {str(name): text for name, text in self.seen.views.items()},
             "uses_clock": self.definition.uses_clock,
             "incremental": self.verdict.incremental,
             "obstacle": list(self.obstacle) if self.obstacle else None,
@@ -81,6 +87,7 @@ class Stored:
     stream_tables: frozenset[TableName]
     used: Mapping[TableName, tuple[SourceField, ...]]
     views: Mapping[str, str]
+    seen: Seen
     uses_clock: bool
     incremental: bool
     obstacle: tuple[str, str] | None
@@ -92,22 +99,53 @@ class Stored:
         return cls(
             sources=tuple(TableName.parse(n) for n in document["sources"]),
             stream_tables=frozenset(TableName.parse(n) for n in document["stream_tables"]),
-            used={
-                TableName.parse(name): tuple(SourceField(*f) for f in fields)
-                for name, fields in document["used"].items()
-            },
+            used=_fields(document["used"]),
             views=dict(document["views"]),
+            seen=Seen(
+                _fields(document["schemas"]),
+                {TableName.parse(n): text for n, text in document["view_texts"].items()},
+            ),
             uses_clock=bool(document["uses_clock"]),
             incremental=bool(document["incremental"]),
             obstacle=(obstacle[0], obstacle[1]) if obstacle else None,
         )
 
 
+def _fields(document: Mapping[str, Any]) -> dict[TableName, tuple[SourceField, ...]]:
+    return {
+        TableName.parse(name): tuple(SourceField(*f) for f in fields)
+        for name, fields in document.items()
+    }
+
+
 def resolve(runtime: Runtime, query: str, unique_key: tuple[str, ...] = ()) -> Resolved:
     """Resolve a query against the tables as they are now."""
-    definition = define(query, CatalogLookup(runtime))
+    return _resolved(CatalogLookup(runtime), query, unique_key)
+
+
+def resolve_stored(
+    runtime: Runtime, query: str, unique_key: tuple[str, ...], stored: Stored
+) -> Resolved:
+    """Resolve a query against what it was resolved against when it was declared."""
+    return _resolved(SeenLookup(stored.seen, runtime.functions), query, unique_key)
+
+
+def _resolved(
+    lookup: CatalogLookup | SeenLookup, query: str, unique_key: tuple[str, ...]
+) -> Resolved:
+    definition = define(query, lookup)
     plan = layout(definition, unique_key=unique_key)
-    return Resolved(definition, plan, verdict(definition), definition_hash(definition, unique_key))
+    key = definition_hash(definition, unique_key)
+    return Resolved(definition, plan, verdict(definition), key, lookup.seen)
+
+
+def changed_view(runtime: Runtime, stored: Stored) -> str | None:
+    """A sentence about the first view whose text is not what it was; None when all are."""
+    for name, text in stored.seen.views.items():
+        now = runtime.tables.view_text(name)
+        if now != text:
+            return f"view {name} was {'dropped' if now is None else 'changed'}"
+    return None
 
 
 def definition_hash(definition: Definition, unique_key: tuple[str, ...]) -> str:

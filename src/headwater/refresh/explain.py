@@ -16,6 +16,7 @@ from headwater.core.names import TableName
 from headwater.core.results import Explanation
 from headwater.delta.change import Change
 from headwater.refresh.definitions import resolve
+from headwater.refresh.lifecycle import resolved_for
 from headwater.refresh.pin import View
 from headwater.refresh.plan import plan_refresh
 from headwater.refresh.stages import ORDER
@@ -33,11 +34,7 @@ def explain(runtime: Runtime, name_or_query: str, what: str = "plan") -> Explana
     if what not in WHAT:
         raise InvalidOption(f"cannot explain {what!r}", hint=f"use one of {', '.join(WHAT)}")
     row = _row(runtime, name_or_query)
-    resolved = (
-        resolve(runtime, row.spec.query, row.spec.unique_key)
-        if row is not None
-        else resolve(runtime, name_or_query)
-    )
+    resolved = resolved_for(runtime, row) if row is not None else resolve(runtime, name_or_query)
     subject = str(row.name) if row is not None else "query"
     tell = {"plan": _plan, "delta": _delta, "sql": _sql, "cost": _cost, "refresh": _refresh}[what]
     text, document = tell(runtime, row, resolved)

@@ -18,7 +18,13 @@ from headwater.core.schedule import parse_sla
 from headwater.core.spec import Status
 from headwater.observe.events import WarningEvent
 from headwater.refresh.arms import dependency_graph
-from headwater.refresh.definitions import check_spec, layout_document, resolve
+from headwater.refresh.definitions import (
+    Stored,
+    check_spec,
+    layout_document,
+    resolve,
+    resolve_stored,
+)
 from headwater.refresh.oracle import oracle
 from headwater.storage import target
 
@@ -175,7 +181,8 @@ def resolved_for(runtime: Runtime, row: StreamTableRow) -> Resolved:
     known = runtime.templates.resolved(row.definition_hash)
     if known is not None:
         return known
-    resolved = resolve(runtime, row.spec.query, row.spec.unique_key)
+    stored = Stored.read(row.definition)
+    resolved = resolve_stored(runtime, row.spec.query, row.spec.unique_key, stored)
     runtime.templates.remember(resolved)
     return resolved
 
@@ -184,9 +191,9 @@ def analysed(runtime: Runtime, resolved: Resolved) -> tuple[target.Field, ...]:
     """Let Spark analyse the query as written and as stored; returns the physical columns."""
     engine = runtime.engine
     with engine.exclusive() as session:
-        check = oracle(runtime, resolved.definition)
+        check = oracle(runtime, resolved)
         engine.run(session, check.newest())
-        return target.fields_of(engine.run(session, check.initial(resolved)).schema)
+        return target.fields_of(engine.run(session, check.initial()).schema)
 
 
 def warn(runtime: Runtime, name: TableName, code: str, message: str) -> None:
@@ -242,7 +249,7 @@ def _classify(
     resolved: Resolved,
     fields: tuple[target.Field, ...],
 ) -> str:
-    before = resolve(runtime, row.spec.query, row.spec.unique_key)
+    before = resolved_for(runtime, row)
     same_tree = (
         before.definition.tree == resolved.definition.tree
         and before.definition.output == resolved.definition.output

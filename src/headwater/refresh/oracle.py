@@ -31,8 +31,13 @@ class Oracle:
     """A definition with the tables it may read."""
 
     runtime: Runtime
-    definition: Definition
+    resolved: Resolved
     view: View
+
+    @property
+    def definition(self) -> Definition:
+        """What is evaluated."""
+        return self.resolved.definition
 
     def newest(self) -> str:
         """The query over the newest versions."""
@@ -46,10 +51,11 @@ class Oracle:
             text = substitute(self.definition.text, lambda ref: _pinned(ref, relations))
         return text if text is not None else self._rendered(frontier, relations)
 
-    def initial(self, resolved: Resolved) -> str:
+    def initial(self) -> str:
         """All physical columns over the newest versions."""
         frontier = self._newest_frontier()
-        return self._filling(frontier, self._relations(frontier)).fill(resolved.layout.initial)
+        filling = self._filling(frontier, self._relations(frontier))
+        return filling.fill(self.resolved.layout.initial)
 
     def _newest_frontier(self) -> Frontier:
         from headwater.core.frontier import Frontier
@@ -61,10 +67,19 @@ class Oracle:
     def _relations(self, frontier: Frontier) -> dict[TableName, str]:
         relations = {}
         for name, version in frontier.sources.items():
-            relations[name] = _visible(
-                source_of(self.runtime, self.view, name).snapshot(version), self.view, name
-            )
+            relation = source_of(self.runtime, self.view, name).snapshot(version)
+            relations[name] = self._as_seen(relation, name)
         return relations
+
+    def _as_seen(self, relation: str, name: TableName) -> str:
+        """The relation with the columns the definition knows: no hidden, no later ones."""
+        metadata = self.view.metadata(name)
+        now = [f.name for f in metadata.current_schema.fields] if metadata is not None else []
+        known = [f.name for f in self.resolved.seen.schemas.get(name, ())]
+        if now == known:
+            return relation
+        kept = [c for c in known if c in now]
+        return f"(SELECT {', '.join(quote(c) for c in kept)} FROM {relation})"
 
     def _rendered(self, frontier: Frontier, relations: Mapping[TableName, str]) -> str:
         """The query through its operator tree, where the text itself cannot be pinned."""
@@ -90,19 +105,9 @@ class Oracle:
         )
 
 
-def oracle(runtime: Runtime, definition: Definition, view: View | None = None) -> Oracle:
+def oracle(runtime: Runtime, resolved: Resolved, view: View | None = None) -> Oracle:
     """An oracle over the tables as they are now."""
-    return Oracle(runtime, definition, view or View.take(runtime))
-
-
-def _visible(relation: str, view: View, name: TableName) -> str:
-    """The relation without hidden columns, so that `SELECT *` sees what a user sees."""
-    metadata = view.metadata(name)
-    fields = metadata.current_schema.fields if metadata is not None else ()
-    if not any(f.name.startswith("__hw_") for f in fields):
-        return relation
-    shown = ", ".join(quote(f.name) for f in fields if not f.name.startswith("__hw_"))
-    return f"(SELECT {shown} FROM {relation})"
+    return Oracle(runtime, resolved, view or View.take(runtime))
 
 
 def _pinned(reference: TableReference, relations: Mapping[TableName, str]) -> str | None:

@@ -12,7 +12,7 @@ from headwater.core.errors import (
 )
 from headwater.core.spec import Action, RefreshMode
 from headwater.refresh.decide import Decision, Situation, SourceChange, decide
-from headwater.refresh.definitions import Stored
+from headwater.refresh.definitions import Stored, changed_view
 from headwater.refresh.pin import Pin, View, pin
 from headwater.refresh.stages import Planned
 from headwater.sources.iceberg import IcebergSource
@@ -70,7 +70,7 @@ def plan_refresh(
         mode=row.spec.refresh_mode,
         forced=full,
         populated=head.own is not None,
-        needs_reinit=(row.reinit_reason or "the definition changed") if row.needs_reinit else None,
+        needs_reinit=_unfit(runtime, row, stored),
         foreign=_foreign(head) if head.own is not None else None,
         definition_changed=head.definition_hash != row.definition_hash,
         incremental=stored.incremental,
@@ -92,6 +92,13 @@ def plan_refresh(
         decision=decision,
     )
     return planned, pinned
+
+
+def _unfit(runtime: Runtime, row: StreamTableRow, stored: Stored) -> str | None:
+    """Why the storage does not fit the definition any more."""
+    if row.needs_reinit:
+        return row.reinit_reason or "the definition changed"
+    return changed_view(runtime, stored)
 
 
 def _arm(runtime: Runtime, name: TableName, head: Head) -> Frontier | None:
@@ -120,7 +127,7 @@ def _windows(
 
 def source_of(runtime: Runtime, view: View, name: TableName) -> IcebergSource:
     """The source, as the view shows it."""
-    return IcebergSource(name, view, runtime.lake.catalog)  # type: ignore[arg-type]
+    return IcebergSource(name, view, runtime.lake.catalog)
 
 
 def check_schema(planned: Planned) -> None:

@@ -33,7 +33,13 @@ from headwater.refresh.locks import table_lock
 from headwater.refresh.pin import View
 from headwater.refresh.plan import check_schema, plan_refresh
 from headwater.refresh.recover import recover_unrecorded
-from headwater.refresh.write import apply, drop_branch, publish, statements
+from headwater.refresh.write import (
+    apply,
+    check_still_current,
+    drop_branch,
+    publish,
+    statements,
+)
 from headwater.sources.source import How
 from headwater.storage.failures import translate
 from headwater.storage.stage import Stamp
@@ -141,7 +147,7 @@ def _attempt(
             row = recover_unrecorded(runtime, name)
         return _idle(runtime, row, planned, initiated_by, started)
     with table_lock(runtime, name):
-        row = recover_unrecorded(runtime, name)
+        row = _as_this_version_stores_it(runtime, recover_unrecorded(runtime, name))
         run = runtime.store.history.begin(row, initiated_by=initiated_by)
         try:
             if pinned.conflicts:
@@ -158,6 +164,14 @@ def _attempt(
             raise
         except Exception as error:
             raise _failed(runtime, row, run, translate(error)) from error
+
+
+def _as_this_version_stores_it(runtime: Runtime, row: StreamTableRow) -> StreamTableRow:
+    """Mark a table whose definition another version of Headwater has compiled differently."""
+    if row.needs_reinit or resolved_for(runtime, row).hash == row.definition_hash:
+        return row
+    reason = "this version of Headwater stores the definition differently"
+    return runtime.store.tables.update(row.name, needs_reinit=True, reinit_reason=reason)
 
 
 def _run(
@@ -204,6 +218,7 @@ def _run(
             runtime, planned, todo, stamp, lambda step: tell(f"{stage.APPLY}.{step}", "start")
         )
         tell(stage.APPLY, "end")
+        check_still_current(runtime, planned)
         tell(stage.PUBLISH, "start")
         version = publish(runtime, planned, applied, stamp)
         tell(stage.PUBLISH, "end")

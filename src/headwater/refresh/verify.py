@@ -42,7 +42,7 @@ def verify(runtime: Runtime, name: TableName, version: int | None = None) -> Ver
             f"{name} has no content of its own to verify", hint=f"refresh {name} first"
         )
     resolved = resolved_for(runtime, row)
-    expected = oracle(runtime, resolved.definition, view).at(frontier)
+    expected = oracle(runtime, resolved, view).at(frontier)
     columns = ", ".join(quote(column) for column, _ in row.columns)
     stored = name.sql(runtime.lake.catalog)
     if head.main is not None:

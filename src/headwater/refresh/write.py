@@ -151,6 +151,18 @@ def apply(
     return Applied(snapshot.snapshot_id, written(snapshot), todo.kind, spark_jobs, todo.strategy)
 
 
+def check_still_current(runtime: Runtime, planned: Planned) -> None:
+    """Refuse a delta read with a schema that has moved meanwhile: a re-added column reads NULL."""
+    for name, window in planned.windows.items():
+        if window.schema_id is None:
+            continue
+        metadata = runtime.tables.metadata(name)
+        if metadata is None or metadata.current_schema_id != window.schema_id:
+            raise RefreshConflict(
+                f"the schema of {name} changed during the refresh", hint="refresh again"
+            )
+
+
 def publish(runtime: Runtime, planned: Planned, applied: Applied, stamp: Stamp) -> int | None:
     """Make the staged commit the content, if main is still what the run started from.
 

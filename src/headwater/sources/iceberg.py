@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import PlanBug, SourceMissing, VersionExpired
-from headwater.core.names import quote
+from headwater.core.names import WEIGHT, quote
 from headwater.sources.schema import empty_rows, projection, renamed_projection, same_columns
-from headwater.sources.source import WEIGHT, How, Kind, Window
+from headwater.sources.source import How, Kind, Window
 from headwater.sources.window import plan_window
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headwater.core.names import TableName
     from headwater.sources.metadata import Schema, Snapshot, TableMetadata
     from headwater.sources.source import UsedColumn
-    from headwater.sources.tables import TableCatalog
+    from headwater.sources.tables import MetadataByName
     from headwater.sources.window import Plan
 
 BATCH_PROPERTY = "hw.batch"
@@ -32,7 +32,7 @@ class IcebergSource:
         catalog: name of the Spark catalog, as SQL text must spell it.
     """
 
-    def __init__(self, name: TableName, tables: TableCatalog, catalog: str) -> None:
+    def __init__(self, name: TableName, tables: MetadataByName, catalog: str) -> None:
         self.name = name
         self._tables = tables
         self._catalog = catalog

@@ -192,14 +192,15 @@ class RefCommits:
         from sqlalchemy.exc import OperationalError
 
         try:
-            catalog = self._catalog()
+            catalog = self.open()
             table = catalog.load_table((name.namespace, name.name))
             catalog.commit_table(table, requirements, updates)
         except (CommitFailedException, OperationalError, FileNotFoundError) as error:
             return error
         return None
 
-    def _catalog(self) -> Any:
+    def open(self) -> Any:
+        """The PyIceberg catalog, loaded at the first call."""
         with self._lock:
             if self._opened is None:
                 from pyiceberg.catalog.sql import SqlCatalog

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from headwater.core.frontier import SourceVersion
     from headwater.core.names import TableName
 
-WEIGHT = "__hw_w"
-
 
 class Kind(StrEnum):
     """What happened to the rows between two versions."""

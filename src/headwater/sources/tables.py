@@ -60,7 +60,14 @@ _VIEW = (
 )
 
 
-class TableCatalog(Protocol):
+class MetadataByName(Protocol):
+    """Whatever can tell the metadata of a table."""
+
+    def metadata(self, name: TableName) -> TableMetadata | None:
+        """Metadata of one table; None if there is no such table."""
+
+
+class TableCatalog(MetadataByName, Protocol):
     """What the rest of Headwater asks about tables, and the two things it does to them."""
 
     def locations(self, names: Collection[TableName] | None = None) -> dict[TableName, str]:
@@ -233,6 +240,10 @@ class JdbcTables:
             parsed = parse_metadata(content, location=location)
             self._cache.put(location, parsed)
             return parsed
+
+    def warm_up(self) -> None:
+        """Load what publishing needs in the background: it takes seconds, Spark's start too."""
+        threading.Thread(target=self._commits.open, daemon=True).start()
 
     def table_names(self) -> frozenset[TableName]:
         """All tables."""

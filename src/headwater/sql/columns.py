@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-WEIGHT = "__hw_w"
-
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -17,7 +17,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from headwater.sql.columns import WEIGHT, Column, names_in, ref
+from headwater.core.names import WEIGHT
+from headwater.sql.columns import Column, names_in, ref
 from headwater.sql.grouping import Aggregate, Generate, Limit, Reshape, Window
 from headwater.sql.nesting import Apply, Lateral, Opaque, Recursive, Reference, SubqueryKind
 from headwater.sql.node import Node, transform

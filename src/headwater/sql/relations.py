@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import PlanBug
-from headwater.sql.columns import WEIGHT, Column
+from headwater.core.names import WEIGHT
+from headwater.sql.columns import Column
 from headwater.sql.node import Node
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import sqlglot
 from sqlglot import exp
 
 from headwater.core.errors import PlanBug
-from headwater.sql.columns import WEIGHT, ref
+from headwater.core.names import WEIGHT
+from headwater.sql.columns import ref
 from headwater.sql.grouping import Aggregate, Generate, Limit, Reshape, Window
 from headwater.sql.nesting import Apply, Lateral, Opaque, Recursive, Reference, SubqueryKind
 from headwater.sql.relations import (

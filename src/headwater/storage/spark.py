@@ -131,11 +131,11 @@ class Engine:
 
     def _root_session(self) -> SparkSession:
         if self._root is None:
+            if self.on_start is not None:
+                self.on_start()
             if self.given is not None:
                 self._root = self.given
             else:
-                if self.on_start is not None:
-                    self.on_start()
                 self._root = _start(self.lake)
                 self._owned = True
         return self._root
