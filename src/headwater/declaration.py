@@ -107,5 +107,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "refresh_mode": RefreshMode.parse,
     "tier": _tier,
     "unique_key": _names,
+    "partition_by": _names,
     "tags": tuple,
 }
