@@ -40,7 +40,10 @@ class SettingShown:
 
 @dataclass
 class LayeredSettings:
-    """The settings in force: layers put together, stored ones read again after a while."""
+    """The settings in force: layers put together, stored ones read again after a while.
+
+    Nothing is read or checked before the first use: a command that needs no setting opens faster.
+    """
 
     store: Store
     project: Mapping[str, Any]
@@ -80,15 +83,14 @@ def open_runtime(
     store = Store(lake.catalog_url, hub=hub or plan.hub)
     tables = JdbcTables(lake.iceberg_url, lake.catalog)
     _prepare(lake, tables)
-    layered = LayeredSettings(store, plan.settings, dict(settings or {}))
-    layered.resolved()
+    layered = LayeredSettings(store, plan.settings, _checked(settings or {}))
     return Runtime(
         lake=lake,
         store=store,
         tables=tables,
         engine=Engine(lake, given=spark, on_start=tables.warm_up),
         events=Events(),
-        templates=Templates(capacity=int(layered("template_cache_max_entries"))),
+        templates=Templates(capacity=lambda: int(layered("template_cache_max_entries"))),
         clock=lambda: datetime.now(UTC),
         setting=layered,
         functions={},
@@ -110,6 +112,15 @@ def shown_settings(runtime: Runtime) -> dict[str, SettingShown]:
         )
         for name, info in Settings.model_fields.items()
     }
+
+
+def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the caller passed, checked at once; the other layers are checked when first used."""
+    if not settings:
+        return {}
+    from headwater.settings import check
+
+    return dict(check(name, value) for name, value in settings.items())
 
 
 def _plan(path: str | Path | None, catalog: str | None, warehouse: str | None) -> project.Project:

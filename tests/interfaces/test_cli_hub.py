@@ -19,6 +19,10 @@ import pytest
 from process_time import is_within
 
 READ_BUDGET_SECONDS = 0.8
+HEAVY = {
+    *("pyspark", "pyiceberg", "sqlglot", "pydantic", "alembic", "rich", "psycopg"),
+    "sqlalchemy.dialects.postgresql",
+}
 
 SETUP = """-- sources
 CREATE TABLE orders (id BIGINT, customer BIGINT, price INT) USING iceberg;
@@ -40,14 +44,37 @@ UPDATE customers SET region = 'east' WHERE id = 2;
 pytestmark = pytest.mark.spark
 
 
-def headwater(*args: str, java: bool = True, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if k != "HEADWATER_HUB"}
+def environment_of(*, java: bool, **more: str) -> dict[str, str]:
+    environment = {k: v for k, v in os.environ.items() if k != "HEADWATER_HUB"} | more
     if not java:
         environment |= {"JAVA_HOME": "/nowhere", "PATH": "/nowhere"}
+    return environment
+
+
+def headwater(
+    *args: str, java: bool = True, stdin: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from headwater.cli.main import main; main()", *args]
+    environment = environment_of(java=java, **more)
     return subprocess.run(
         command, capture_output=True, text=True, input=stdin, env=environment, timeout=300
     )
+
+
+def loaded(*args: str) -> set[str]:
+    """The modules a command has loaded when it ends."""
+    code = (
+        "import sys\n"
+        "from headwater.cli.main import app\n"
+        f"try: app({list(args)!r})\n"
+        "except SystemExit as done: assert not done.code, done.code\n"
+        "sys.stderr.write(' '.join(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment_of(java=False)
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
 
 
 def ok(*args: str, java: bool = True, code: int = 0) -> str:
@@ -163,6 +190,18 @@ class TestReading:
     def test_reading_is_quick(self, lake: str, args: list[str]) -> None:
         assert is_within(lambda: ok("--hub", lake, *args, java=False), READ_BUDGET_SECONDS)
 
+    @pytest.mark.parametrize("args", [["list"], ["status"], ["history"], ["settings"]])
+    def test_reading_loads_no_compiler(self, lake: str, args: list[str]) -> None:
+        heavy = HEAVY - {"pydantic"} if args == ["settings"] else HEAVY
+        assert loaded("--hub", lake, *args) & heavy == set()
+
+    def test_a_wrong_setting_is_told_by_what_uses_it(self, lake: str) -> None:
+        wrong = {"HEADWATER_MAX_PARALEL_WORKERS": "3"}
+        assert headwater("--hub", lake, "list", java=False, **wrong).returncode == 0
+        done = headwater("--hub", lake, "settings", java=False, **wrong)
+        assert done.returncode == 1
+        assert "did you mean max_parallel_workers?" in done.stderr
+
 
 class TestWorking:
     def test_refresh_without_changes_needs_no_java(self, lake: str) -> None:
@@ -172,6 +211,7 @@ class TestWorking:
             ("default.details", "NO_DATA"),
             ("default.totals", "NO_DATA"),
         ]
+        assert loaded("--hub", lake, "refresh") & {"pyspark", "pyiceberg"} == set()
 
     def test_change_refresh_verify(self, lake: str) -> None:
         done = headwater("--hub", lake, "sql", stdin=CHANGES)

@@ -7,10 +7,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headwater.delta.compile import compile_refresh
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from headwater.core.names import TableName
     from headwater.delta.compile import Change, Program
@@ -19,9 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Templates:
-    """A bounded cache of programs and resolved definitions in this process."""
+    """A bounded cache of programs and resolved definitions in this process.
 
-    capacity: int = 256
+    Attributes:
+        capacity: how many of each are kept; asked when one is added.
+        hits: programs found.
+        misses: programs compiled.
+    """
+
+    capacity: Callable[[], int] = lambda: 256
     hits: int = 0
     misses: int = 0
     _programs: OrderedDict[tuple[str, str], Program] = field(default_factory=OrderedDict)
@@ -38,10 +42,14 @@ class Templates:
                 self.hits += 1
                 return known
             self.misses += 1
+        # The compiler is loaded where it is needed: most openings of a hub compile nothing.
+        from headwater.delta.compile import compile_refresh
+
         program = compile_refresh(resolved.definition, resolved.layout, changed)
+        capacity = self.capacity()
         with self._lock:
             self._programs[key] = program
-            while len(self._programs) > self.capacity:
+            while len(self._programs) > capacity:
                 self._programs.popitem(last=False)
         return program
 
@@ -52,9 +60,10 @@ class Templates:
 
     def remember(self, resolved: Resolved) -> None:
         """Keep a resolved definition."""
+        capacity = self.capacity()
         with self._lock:
             self._resolved[resolved.hash] = resolved
-            while len(self._resolved) > self.capacity:
+            while len(self._resolved) > capacity:
                 self._resolved.popitem(last=False)
 
     def clear(self) -> None:
