@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 import duckdb
 import sqlglot
+from duck import Row, bag, create, scratch, to_duckdb, translated
 from sqlglot import exp
 
 from headwater.core.names import TableName
@@ -21,9 +23,11 @@ from headwater.delta.change import Change
 from headwater.delta.compile import Program, compile_refresh
 from headwater.delta.layout import Layout, layout
 from headwater.sql.define import define
+from headwater.sql.definition import Definition
 from headwater.sql.lookup import SourceField
 
-Rows = list[tuple]
+Rows = list[Row]
+Schemas = Mapping[str, str]
 
 
 def read_shapes() -> dict[str, str]:
@@ -35,11 +39,9 @@ def read_shapes() -> dict[str, str]:
 class Tables:
     """A lookup over fixed schemas, given as `{"t": "k int, x bigint"}`."""
 
-    def __init__(self, schemas: dict[str, str]) -> None:
+    def __init__(self, schemas: Schemas) -> None:
         self.schemas = {
-            TableName.parse(name): tuple(
-                SourceField(*part.split(" ", 1)) for part in split_columns(text)
-            )
+            TableName.parse(name): tuple(SourceField(*column) for column in columns_of(text))
             for name, text in schemas.items()
         }
 
@@ -67,33 +69,16 @@ def split_columns(text: str) -> list[str]:
 
 
 @cache
-def to_duckdb(text: str) -> str:
-    """Spark SQL as DuckDB runs it; functions it lacks are mapped to ones with the same meaning."""
-    tree = sqlglot.parse_one(text, read="spark")
-    if isinstance(tree, exp.Merge):
-        tree.set("using", tree.args["using"].transform(_mapped))
-        tree.set("whens", tree.args["whens"].transform(_mapped, in_action=True))
-        return tree.sql("duckdb")
-    return tree.transform(_mapped).sql("duckdb")
-
-
-def _mapped(node: exp.Expr, in_action: bool = False) -> exp.Expr:
-    name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-    if name == "raise_error":
-        # DuckDB evaluates all actions of a MERGE for all rows: the storage check finds the NULL.
-        return (
-            exp.null() if in_action else exp.Anonymous(this="error", expressions=node.expressions)
-        )
-    if name == "xxhash64":
-        row = exp.Anonymous(this="row", expressions=node.expressions)
-        return exp.Anonymous(this="hash", expressions=[row])
-    if name == "monotonically_increasing_id":
-        return exp.Window(this=exp.RowNumber())
-    return node
+def columns_of(schema: str) -> tuple[tuple[str, str], ...]:
+    """Names and Spark types of a table."""
+    pairs = (part.split(" ", 1) for part in split_columns(schema))
+    return tuple((name, kind) for name, kind in pairs)
 
 
 @cache
-def prepared(query: str, schemas: tuple, unique_key: tuple[str, ...]):
+def prepared(
+    query: str, schemas: tuple, unique_key: tuple[str, ...] = ()
+) -> tuple[Definition, Layout]:
     definition = define(query, Tables(dict(schemas)))
     return definition, layout(definition, unique_key=unique_key)
 
@@ -102,6 +87,176 @@ def prepared(query: str, schemas: tuple, unique_key: tuple[str, ...]):
 def compiled(query: str, schemas: tuple, unique_key: tuple[str, ...], changes: tuple) -> Program:
     definition, plan = prepared(query, schemas, unique_key)
     return compile_refresh(definition, plan, dict(changes))
+
+
+def forget() -> None:
+    """Compile everything anew: the rules are other ones now."""
+    for known in (prepared, compiled):
+        known.cache_clear()
+
+
+def window(old: Rows, new: Rows, rng: random.Random, *, noise: bool) -> tuple[Rows, Change | None]:
+    """Weighted rows that lead from old to new, not netted, and what a source would call them."""
+    before, after = Counter(old), Counter(new)
+    went, came = list((before - after).elements()), list((after - before).elements())
+    if not went and not came and not noise:
+        return [], None
+    if not went and not noise:
+        return [(*r, 1) for r in came], Change.APPEND
+    kept = list((before & after).elements())
+    repeated = [r for r in kept if rng.random() < 0.5] if noise else []
+    changes = [(*r, -1) for r in went + repeated] + [(*r, 1) for r in came + repeated]
+    if noise and came:
+        passing = rng.choice(came)
+        changes += [(*passing, 1), (*passing, -1)]
+    rng.shuffle(changes)
+    return changes, Change.MIXED
+
+
+class Sandbox:
+    """Tables with versions: each step makes the next one, the last one stays readable."""
+
+    made = 0
+
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, schemas: Schemas, rows: Mapping[str, Rows]
+    ) -> None:
+        Sandbox.made += 1
+        self.con = con
+        self.schemas = dict(schemas)
+        self._prefix = f"w{Sandbox.made}"
+        self._version = 0
+        self._tables: list[str] = []
+        self.rows = {name: list(rows[name]) for name in schemas}
+        self.new = {name: self._put(name) for name in schemas}
+        self.old, self.delta = dict(self.new), dict(self.new)
+        self.changes: dict[TableName, Change] = {}
+
+    def step(self, rows: Mapping[str, Rows], rng: random.Random, *, noise: bool) -> None:
+        """The next version of the tables; those not named stay as they are."""
+        self._version += 1
+        self.old, self.changes = dict(self.new), {}
+        for name, after in rows.items():
+            weighted, change = window(self.rows[name], after, rng, noise=noise)
+            if change is None:
+                continue
+            self.changes[TableName.parse(name)] = change
+            columns = (*columns_of(self.schemas[name]), ("__hw_w", "bigint"))
+            self.delta[name] = self._made(f"{name}_delta", columns, weighted)
+            self.rows[name] = list(after)
+            self.new[name] = self._put(name)
+
+    def _put(self, name: str) -> str:
+        return self._made(name, columns_of(self.schemas[name]), self.rows[name])
+
+    def _made(self, name: str, columns: tuple[tuple[str, str], ...], rows: Rows) -> str:
+        table = f"{self._prefix}_{name}_{self._version}"
+        create(self.con, table, columns, rows)
+        self._tables.append(table)
+        return table
+
+    def close(self) -> None:
+        """Drop all tables, where no transaction does."""
+        for table in self._tables:
+            self.con.execute(f'DROP TABLE "{table}"')
+
+    def answer(self, query: str) -> Counter:
+        """The query itself on the newest tables, as DuckDB understands it."""
+        return bag(self.con.execute(with_tables(query, tuple(self.new.items()))).fetchall())
+
+
+@cache
+def with_tables(query: str, tables: tuple[tuple[str, str], ...]) -> str:
+    """A query of Spark SQL for DuckDB, reading other tables."""
+    names = dict(tables)
+    tree = sqlglot.parse_one(query, read="spark")
+    ctes = {c.alias for c in tree.find_all(exp.CTE)}
+    for table in list(tree.find_all(exp.Table)):
+        if table.name in names and table.name not in ctes:
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+            table.set("this", exp.to_identifier(names[table.name]))
+    return translated(tree)
+
+
+class Maintained:
+    """One stream table over a sandbox, refreshed by compiled programs."""
+
+    made = 0
+
+    def __init__(
+        self, box: Sandbox, query: str, unique_key: tuple[str, ...] = (), *, before: bool = False
+    ) -> None:
+        Maintained.made += 1
+        self.box, self.query, self.unique_key = box, query, unique_key
+        self._schemas = tuple(box.schemas.items())
+        self.definition, self.layout = prepared(query, self._schemas, unique_key)
+        self._target = f"target_{Maintained.made}"
+        self._runs = 0
+        initial = self._filled(self.layout.initial, box.old if before else box.new)
+        box.con.execute(f'CREATE TABLE "{self._target}" AS {initial}')
+        self.stored = self._read()
+
+    def refresh(self) -> tuple[Program, int | None]:
+        """Follow the last step of the sandbox; the program and the rows it says it wrote."""
+        self._runs += 1
+        own = set(self.definition.sources)
+        changes = tuple(sorted(item for item in self.box.changes.items() if item[0] in own))
+        program = compiled(self.query, self._schemas, self.unique_key, changes)
+        reported = None
+        if not program.incremental:
+            self._recompute()
+        elif program.apply is not ApplyKind.NONE:
+            reported = self._apply(program)
+        self.stored = self._read()
+        return program, reported
+
+    def _apply(self, program: Program) -> int:
+        con = self.box.con
+        for stage in program.stages:
+            con.execute(f'CREATE TEMP TABLE "{stage.name}" AS {self._filled(stage.sql)}')
+        reported = con.execute(self._filled(program.statement)).fetchone()[0]
+        for stage in program.stages:
+            con.execute(f'DROP TABLE "{stage.name}"')
+        return reported
+
+    def _recompute(self) -> None:
+        self.box.con.execute(f'DELETE FROM "{self._target}"')
+        self.box.con.execute(f'INSERT INTO "{self._target}" {self._filled(self.layout.initial)}')
+
+    @property
+    def rows(self) -> Counter:
+        """What a reader sees."""
+        seen: Counter = Counter()
+        for row, times in self.stored.items():
+            seen[row[: len(self.layout.visible)]] += times
+        return seen
+
+    def _read(self) -> Counter:
+        """All that is stored, but for row ids; fails when that is not sound."""
+        columns = self.layout.columns
+        listed = ", ".join(f'"{n}"' for n in columns)
+        found = self.box.con.execute(f'SELECT {listed} FROM "{self._target}"').fetchall()
+        self._check_storage(list(bag(found).elements()))
+        content = [i for i, n in enumerate(columns) if n != "__hw_id"]
+        return bag(tuple(row[i] for i in content) for row in found)
+
+    def _check_storage(self, found: Rows) -> None:
+        plan, places = self.layout, {n: i for i, n in enumerate(self.layout.columns)}
+        if plan.key:
+            keys = {tuple(row[places[k]] for k in plan.key) for row in found}
+            assert len(keys) == len(found), f"key {plan.key} is not unique in {found}"
+        if "__hw_n" in plan.hidden and plan.key:
+            counts = [row[places["__hw_n"]] for row in found]
+            assert all(n is not None and n > 0 for n in counts), "a group without rows is stored"
+
+    def _filled(self, template: str, new: Mapping[str, str] | None = None) -> str:
+        text = to_duckdb(template).replace('"__hw_target"', f'"{self._target}"')
+        versions = {"new": new or self.box.new, "old": self.box.old, "delta": self.box.delta}
+        for i, source in enumerate(self.definition.sources):
+            for at, tables in versions.items():
+                text = text.replace(f'"__hw_src_{i}_{at}"', f'"{tables[source.name]}"')
+        return text.replace("'__hw_run'", f"'run{self._runs}'")
 
 
 @dataclass
@@ -126,70 +281,56 @@ class World:
     noise: bool = True
     random: random.Random = field(default_factory=lambda: random.Random(7))
 
-    def window(self, name: str) -> tuple[list[tuple], Change | None]:
+    def window(self, name: str) -> tuple[Rows, Change | None]:
         """Weighted rows that lead from old to new, not netted."""
-        old, new = Counter(self.old[name]), Counter(self.new[name])
-        went, came = list((old - new).elements()), list((new - old).elements())
-        if not went and not came and not self.noise:
-            return [], None
-        if not went and not self.noise:
-            return [(*r, 1) for r in came], Change.APPEND
-        kept = list((old & new).elements())
-        repeated = [r for r in kept if self.random.random() < 0.5] if self.noise else []
-        changes = [(*r, -1) for r in went + repeated] + [(*r, 1) for r in came + repeated]
-        if self.noise and came:
-            passing = self.random.choice(came)
-            changes += [(*passing, 1), (*passing, -1)]
-        self.random.shuffle(changes)
-        return changes, Change.MIXED
+        return window(self.old[name], self.new[name], self.random, noise=self.noise)
 
 
-def run(
-    query: str, world: World, *, unique_key: tuple[str, ...] = (), compare: str | None = None
-) -> Outcome:
+def run(query: str, world: World, *, unique_key: tuple[str, ...] = ()) -> Outcome:
     """Create the stream table at the old content, refresh it to the new one, read it."""
-    schemas = tuple(world.schemas.items())
-    definition, plan = prepared(query, schemas, unique_key)
-    con = duckdb.connect()
-    con.execute("SET default_null_order = 'nulls_first'")
-    con.execute("CREATE MACRO array_repeat(v, n) AS list_transform(range(n), lambda x: v)")
-    changes: dict[TableName, Change] = {}
-    for name, schema in world.schemas.items():
-        types = [part.split(" ", 1) for part in split_columns(schema)]
-        columns = ", ".join(f'"{n}" {_duck_type(t)}' for n, t in types)
-        for at, rows in (("old", world.old[name]), ("new", world.new[name])):
-            _create(con, f"{name}_{at}", columns, rows)
-        weighted, change = world.window(name)
-        _create(con, f"{name}_delta", f'{columns}, "__hw_w" bigint', weighted)
-        if change is not None and TableName.parse(name) in definition.sources:
-            changes[TableName.parse(name)] = change
-    _holes(con, definition.sources, new="old")
-    con.execute(f'CREATE TABLE "__hw_target" AS {_filled(plan.initial, "run0")}')
-    before, stored_before = _read(con, plan.visible), _read(con, _content(plan))
-    _holes(con, definition.sources, new="new")
-    program = compiled(query, schemas, unique_key, tuple(sorted(changes.items())))
-    for stage in program.stages:
-        con.execute(f'CREATE TEMP TABLE "{stage.name}" AS {_filled(stage.sql, "run1")}')
-    reported = None
-    if program.apply is not ApplyKind.NONE and program.incremental:
-        reported = con.execute(_filled(program.statement, "run1")).fetchone()[0]
-    expected = _expected(con, compare or query, world)
-    _check_storage(con, plan)
-    rows, stored = _read(con, plan.visible), _read(con, _content(plan))
-    return Outcome(plan, program, rows, expected, before, stored, stored_before, reported)
+    with scratch() as con:
+        box = Sandbox(con, world.schemas, world.old)
+        box.step(world.new, world.random, noise=world.noise)
+        return followed(query, box, unique_key)
+
+
+def followed(query: str, box: Sandbox, unique_key: tuple[str, ...] = ()) -> Outcome:
+    """A stream table made before the last step of the sandbox and refreshed after it."""
+    table = Maintained(box, query, unique_key, before=True)
+    before, stored_before = table.rows, table.stored
+    program, reported = table.refresh()
+    return Outcome(
+        table.layout,
+        program,
+        table.rows,
+        box.answer(query),
+        before,
+        table.stored,
+        stored_before,
+        reported,
+    )
 
 
 def check(query: str, world: World, **options: object) -> Outcome:
     """Run and compare as bags; also that only rows that differ were written."""
-    outcome = run(query, world, **options)
+    return judged(run(query, world, **options))
+
+
+def judged(outcome: Outcome) -> Outcome:
+    """Fail unless the outcome is what the query says."""
     assert outcome.program.incremental, [n for n in outcome.program.strategy if n.reason]
     assert outcome.rows == outcome.expected, explain(outcome)
-    if outcome.reported is not None:
-        came = sum((outcome.stored - outcome.stored_before).values())
-        went = sum((outcome.stored_before - outcome.stored).values())
-        rewritten = came + went if outcome.layout.bag else max(came, went)
-        assert rewritten <= outcome.reported <= came + went, (outcome.reported, came, went)
+    check_churn(outcome.layout, outcome.stored_before, outcome.stored, outcome.reported)
     return outcome
+
+
+def check_churn(plan: Layout, before: Counter, after: Counter, reported: int | None) -> None:
+    """The statement wrote no more rows than differ."""
+    if reported is None:
+        return
+    came, went = sum((after - before).values()), sum((before - after).values())
+    rewritten = came + went if plan.bag else max(came, went)
+    assert rewritten <= reported <= came + went, f"wrote {reported} rows, +{came} -{went} differ"
 
 
 def explain(outcome: Outcome) -> str:
@@ -198,70 +339,3 @@ def explain(outcome: Outcome) -> str:
         f"missing {outcome.expected - outcome.rows}\nunexpected {outcome.rows - outcome.expected}\n"
         f"before {outcome.before}\n{stages}\n-- statement\n{outcome.program.statement}"
     )
-
-
-def _duck_type(text: str) -> str:
-    return exp.DataType.build(text, dialect="spark").sql("duckdb")
-
-
-def _create(con, name: str, columns: str, rows: Rows) -> None:
-    con.execute(f'CREATE TABLE "{name}" ({columns})')
-    if rows:
-        listed = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
-        con.execute(f'INSERT INTO "{name}" VALUES {listed}')
-
-
-def _literal(value: object) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, float):
-        return f"'{value}'::double"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_literal, value))}]"
-    return f"'{value}'" if isinstance(value, str) else str(value)
-
-
-def _holes(con, sources, *, new: str) -> None:
-    for i, source in enumerate(sources):
-        for hole, table in (("new", new), ("old", "old"), ("delta", "delta")):
-            con.execute(
-                f'CREATE OR REPLACE VIEW "__hw_src_{i}_{hole}" AS FROM {source.name}_{table}'
-            )
-
-
-def _filled(template: str, run_id: str) -> str:
-    return to_duckdb(template.replace("'__hw_run'", f"'{run_id}'"))
-
-
-def _content(plan: Layout) -> tuple[str, ...]:
-    return tuple(n for n in plan.columns if n != "__hw_id")
-
-
-def _read(con, names: tuple[str, ...]) -> Counter:
-    listed = ", ".join(f'"{n}"' for n in names)
-    return Counter(map(_plain, con.execute(f'SELECT {listed} FROM "__hw_target"').fetchall()))
-
-
-def _plain(row: tuple) -> tuple:
-    return tuple(tuple(v) if isinstance(v, list) else "NaN" if v != v else v for v in row)
-
-
-def _expected(con, query: str, world: World) -> Counter:
-    tree = sqlglot.parse_one(query, read="spark")
-    ctes = {c.alias for c in tree.find_all(exp.CTE)}
-    for table in list(tree.find_all(exp.Table)):
-        if table.name in world.schemas and table.name not in ctes:
-            if not table.alias:
-                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
-            table.set("this", exp.to_identifier(f"{table.name}_new"))
-    return Counter(map(_plain, con.execute(tree.transform(_mapped).sql("duckdb")).fetchall()))
-
-
-def _check_storage(con, plan: Layout) -> None:
-    if plan.key:
-        key = ", ".join(f'"{n}"' for n in plan.key)
-        twice = f'SELECT 1 FROM "__hw_target" GROUP BY {key} HAVING count(*) > 1'
-        assert not con.execute(twice).fetchall(), f"key {key} is not unique"
-    if "__hw_n" in plan.hidden and plan.key:
-        bad = 'SELECT 1 FROM "__hw_target" WHERE "__hw_n" <= 0 OR "__hw_n" IS NULL'
-        assert not con.execute(bad).fetchall()

@@ -37,7 +37,7 @@ def test_scenario(spark: SparkSession, name: str) -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_shape(spark: SparkSession, name: str) -> None:
-    _check(spark, QUERIES[name], world(name, 3))
+    _check(spark, QUERIES[name], world("mixed", 3))
 
 
 def test_recursion(spark: SparkSession) -> None:

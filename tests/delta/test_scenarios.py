@@ -22,7 +22,6 @@ FULL = {"E63": "NO_PARTITION"}
 SPARK_ONLY = {
     "E30": "IN in a projection is two-valued in Spark",
     "E50": "decimal average",
-    "E58": "ROLLUP over empty input",
     "E66": "LATERAL VIEW OUTER",
 }
 

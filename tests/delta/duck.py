@@ -1,0 +1,129 @@
+"""DuckDB as the fast engine of the delta tests: one connection, Spark SQL turned into its SQL.
+
+A test makes its tables inside a transaction that is rolled back, which is far cheaper than a
+connection of its own. Where DuckDB answers other than Spark, the text is changed so that it does
+not.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from functools import cache
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+
+Row = tuple
+SIGNIFICANT = 12
+
+
+@cache
+def connection() -> duckdb.DuckDBPyConnection:
+    """The one engine of the process."""
+    con = duckdb.connect(config={"threads": 1})
+    con.execute("SET preserve_insertion_order = false")
+    con.execute("CREATE MACRO array_repeat(v, n) AS list_transform(range(n), lambda x: v)")
+    return con
+
+
+@contextmanager
+def scratch() -> Iterator[duckdb.DuckDBPyConnection]:
+    """The engine; all that is made here goes away."""
+    con = connection()
+    con.execute("BEGIN")
+    try:
+        yield con
+    finally:
+        con.execute("ROLLBACK")
+
+
+@cache
+def to_duckdb(text: str) -> str:
+    """Spark SQL as DuckDB runs it; functions it lacks are mapped to ones with the same meaning."""
+    return translated(sqlglot.parse_one(text, read="spark"))
+
+
+def translated(tree: exp.Expr) -> str:
+    """A statement of Spark SQL as DuckDB runs it; changes the tree."""
+    for node in list(tree.find_all(exp.Anonymous, exp.Group)):
+        if isinstance(node, exp.Group):
+            _drop_empty_total(node)
+        else:
+            _map_function(node)
+    return tree.sql("duckdb")
+
+
+def _map_function(node: exp.Anonymous) -> None:
+    name = node.name.lower()
+    if name == "raise_error":
+        # DuckDB evaluates all actions of a MERGE for all rows: the storage check finds the NULL.
+        in_action = node.find_ancestor(exp.When) is not None
+        failure = exp.Anonymous(this="error", expressions=node.expressions)
+        node.replace(exp.null() if in_action else failure)
+    elif name == "xxhash64":
+        row = exp.Anonymous(this="row", expressions=node.expressions)
+        node.replace(exp.Anonymous(this="hash", expressions=[row]))
+    elif name == "monotonically_increasing_id":
+        node.replace(exp.Window(this=exp.RowNumber()))
+    elif name == "shiftright":
+        value, places = node.expressions
+        node.replace(exp.Paren(this=exp.BitwiseRightShift(this=value, expression=places)))
+
+
+def _drop_empty_total(group: exp.Group) -> None:
+    """Over empty input Spark gives no grand total, DuckDB does."""
+    if group.find(exp.Rollup, exp.Cube, exp.GroupingSets) is None:
+        return
+    some = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
+    select = group.parent
+    having = select.args.get("having")
+    test = exp.And(this=exp.Paren(this=having.this), expression=some) if having else some
+    select.set("having", exp.Having(this=test))
+
+
+@cache
+def duck_type(text: str) -> str:
+    """A Spark type as DuckDB calls it."""
+    return exp.DataType.build(text, dialect="spark").sql("duckdb")
+
+
+def create(
+    con: duckdb.DuckDBPyConnection, name: str, columns: Sequence[tuple[str, str]], rows: list[Row]
+) -> None:
+    """A table with these columns (name, Spark type) and rows."""
+    declared = ", ".join(f'"{n}" {duck_type(kind)}' for n, kind in columns)
+    con.execute(f'CREATE TABLE "{name}" ({declared})')
+    if rows:
+        listed = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
+        con.execute(f'INSERT INTO "{name}" VALUES {listed}')
+
+
+def literal(value: object) -> str:
+    """A value as DuckDB reads it."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, float):
+        return f"'{value}'::double"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(literal, value))}]"
+    if isinstance(value, (str, datetime.date)):
+        return f"'{value}'"
+    return str(value)
+
+
+def bag(rows: Iterable[Row]) -> Counter:
+    """Rows with their number of copies; NaN equals NaN, numbers equal to many digits are equal."""
+    return Counter(tuple(map(_plain, row)) for row in rows)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float):
+        return "NaN" if value != value else float(f"{value:.{SIGNIFICANT}g}") + 0.0
+    if isinstance(value, Decimal):
+        return value.normalize()
+    return tuple(map(_plain, value)) if isinstance(value, list) else value
