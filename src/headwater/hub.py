@@ -278,7 +278,11 @@ class Hub:
         full: bool = False,
         strict: bool | None = None,
     ) -> list[RefreshResult]:
-        """Refresh several stream tables, upstream first, all from one look at the sources."""
+        """Refresh several stream tables, upstream first, all from one look at the sources.
+
+        One that fails does not stop the others: its readers are skipped, and `RefreshFailed` tells
+        of it in the end, with the results of the others.
+        """
         from headwater.refresh.several import refresh_selection
 
         return refresh_selection(self._runtime, selection, full=full, strict=strict)

@@ -213,6 +213,24 @@ class TestWorking:
         ]
         assert loaded("--hub", lake, "refresh") & {"pyspark", "pyiceberg"} == set()
 
+    def test_one_failure_is_exit_code_1_and_the_others_are_shown(self, lake: str) -> None:
+        (metadata, *_) = sorted(Path(lake, "warehouse/default/orders/metadata").glob("*.json"))[
+            ::-1
+        ]
+        aside = metadata.rename(metadata.with_suffix(".aside"))
+        try:
+            done = headwater("--hub", lake, "refresh", "--format", "json", java=False)
+        finally:
+            aside.rename(metadata)
+        assert done.returncode == 1
+        assert [(r["name"], r["reason_code"]) for r in json.loads(done.stdout)] == [
+            ("default.totals", "UPSTREAM_FAILED")
+        ]
+        assert done.stderr.startswith(
+            "HW3005: 1 of 2 stream tables failed: default.details: HW4003"
+        )
+        assert "\nDo: " in done.stderr
+
     def test_change_refresh_verify(self, lake: str) -> None:
         done = headwater("--hub", lake, "sql", stdin=CHANGES)
         assert done.returncode == 0, done.stderr

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from headwater.core.results import RefreshResult
 
 Kind = Literal["user", "schema", "transient", "bug"]
 
@@ -169,6 +174,30 @@ class AppendOnlyViolated(HeadwaterError):
     """A source of an append-only stream table had deletes or updates."""
 
     code, kind, summary = "HW3004", "user", "append-only promise is violated"
+
+
+class RefreshFailed(HeadwaterError):
+    """Of several stream tables some could not be refreshed; the others were.
+
+    Attributes:
+        results: what was done, also of the stream tables that were skipped.
+        errors: the error of each stream table that failed, by name.
+    """
+
+    code, kind, summary = "HW3005", "user", "some stream tables could not be refreshed"
+
+    def __init__(
+        self, results: Sequence[RefreshResult], errors: Mapping[str, HeadwaterError]
+    ) -> None:
+        self.results = list(results)
+        self.errors = dict(errors)
+        told = "; ".join(f"{name}: {e.code}: {e.what}" for name, e in errors.items())
+        (first, *more) = dict.fromkeys(error.hint for error in errors.values())
+        advice = "mend each cause, then refresh again; `errors` has every error with its hint"
+        super().__init__(
+            f"{len(errors)} of {len(errors) + len(results)} stream tables failed: {told}",
+            hint=advice if more or not first else first,
+        )
 
 
 class SourceSchemaChanged(HeadwaterError):

@@ -8,6 +8,7 @@ import typer
 
 from headwater.cli.options import FormatOption, HubOption
 from headwater.cli.reach import Reach
+from headwater.core.errors import RefreshFailed
 
 _REFRESH = (
     "name",
@@ -41,7 +42,8 @@ def refresh(
 ) -> None:
     """Refresh stream tables, upstream first.
 
-    One line for each tells what was done and why, how many rows changed and how long it took.
+    One line for each tells what was done and why, how many rows changed and how long it took. When
+    one fails, its readers are skipped, the others are refreshed, and the exit code is 1.
 
     Example:
       headwater refresh totals
@@ -53,6 +55,9 @@ def refresh(
         stop = connection.subscribe(lambda event: tell(f"Refreshing {event.table} …"))
         try:
             results = connection.refresh(chosen, full=full, strict=strict or None)
+        except RefreshFailed as error:
+            reach.out.rows(error.results, _REFRESH)
+            raise
         finally:
             stop()
     reach.out.rows(results, _REFRESH, empty="there is nothing to refresh")
