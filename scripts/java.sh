@@ -3,7 +3,7 @@
 set -euo pipefail
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
 
-major() { "$java" -version 2>&1 | sed -n '1s/.*"\([0-9]*\).*/\1/p'; }
+major() { "$java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p'; }
 
 if command -v "$java" >/dev/null && [ "$(major)" -ge 17 ]; then
   exit 0

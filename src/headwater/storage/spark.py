@@ -179,7 +179,8 @@ def check_java() -> str:
     if java is None:
         raise SparkUnavailable("Java is not installed", hint=hint)
     done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
-    line = (done.stderr or done.stdout).splitlines()[0] if (done.stderr or done.stdout) else ""
+    told = (done.stderr or done.stdout).splitlines()
+    line = next((text for text in told if ' version "' in text), "unknown version")
     digits = line.partition('"')[2].partition('"')[0].split(".")
     major = int(digits[0]) if digits and digits[0].isdigit() else 0
     if major < 17:
