@@ -28,6 +28,7 @@ ATTEMPTS = 12
 _NEWEST_FORMAT = 2
 _FIRST_PAUSE = 0.005
 _LONGEST_PAUSE = 0.5
+_IMPORTING = threading.Lock()
 
 
 class RefCommands(Protocol):
@@ -151,37 +152,28 @@ class RefCommits:
     def _set_main(
         self, name: TableName, branch: str, expect_main: int | None, snapshot_id: int
     ) -> Exception | None:
-        from pyiceberg.table.update import (
-            AssertRefSnapshotId,
-            RemoveSnapshotRefUpdate,
-            SetSnapshotRefUpdate,
-        )
-
+        update = _updates()
         return self._commit(
             name,
             (
-                AssertRefSnapshotId(ref=MAIN, snapshot_id=expect_main),
-                AssertRefSnapshotId(ref=branch, snapshot_id=snapshot_id),
+                update.AssertRefSnapshotId(ref=MAIN, snapshot_id=expect_main),
+                update.AssertRefSnapshotId(ref=branch, snapshot_id=snapshot_id),
             ),
             (
-                SetSnapshotRefUpdate(ref_name=MAIN, type="branch", snapshot_id=snapshot_id),
-                RemoveSnapshotRefUpdate(ref_name=branch),
+                update.SetSnapshotRefUpdate(ref_name=MAIN, type="branch", snapshot_id=snapshot_id),
+                update.RemoveSnapshotRefUpdate(ref_name=branch),
             ),
         )
 
     def _add(self, name: TableName, branch: str, snapshot_id: int) -> Exception | None:
-        from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
-
+        update = _updates()
+        at = update.SetSnapshotRefUpdate(ref_name=branch, type="branch", snapshot_id=snapshot_id)
         return self._commit(
-            name,
-            (AssertRefSnapshotId(ref=branch, snapshot_id=None),),
-            (SetSnapshotRefUpdate(ref_name=branch, type="branch", snapshot_id=snapshot_id),),
+            name, (update.AssertRefSnapshotId(ref=branch, snapshot_id=None),), (at,)
         )
 
     def _remove(self, name: TableName, branch: str) -> Exception | None:
-        from pyiceberg.table.update import RemoveSnapshotRefUpdate
-
-        return self._commit(name, (), (RemoveSnapshotRefUpdate(ref_name=branch),))
+        return self._commit(name, (), (_updates().RemoveSnapshotRefUpdate(ref_name=branch),))
 
     def _commit(self, name: TableName, requirements: Any, updates: Any) -> Exception | None:
         """Commit once; the failure, when it may be due to somebody else's commit or a lost answer.
@@ -203,11 +195,21 @@ class RefCommits:
         """The PyIceberg catalog, loaded at the first call."""
         with self._lock:
             if self._opened is None:
+                _updates()
                 from pyiceberg.catalog.sql import SqlCatalog
 
                 properties = {"uri": _pyiceberg_url(self._url), "init_catalog_tables": "false"}
                 self._opened = SqlCatalog(self._name, **{**self._properties, **properties})
             return self._opened
+
+
+def _updates() -> Any:
+    """PyIceberg's commit vocabulary. Its modules form a ring: one thread imports at a time."""
+    with _IMPORTING:
+        from pyiceberg.catalog import sql  # noqa: F401 - must come first
+        from pyiceberg.table import update
+
+        return update
 
 
 def _check(
