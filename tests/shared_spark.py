@@ -64,14 +64,20 @@ def hub(spark: SparkSession, place: Place) -> Iterator[headwater.Hub]:
         yield opened
 
 
+def environment() -> dict[str, str]:
+    """Environment in which another process finds the sources and the test modules."""
+    here = Path(__file__).resolve().parent
+    paths = [str(here.parent / "src"), str(here)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
 def gateway_environment(spark: SparkSession) -> dict[str, str]:
-    """Environment with which another process attaches to this JVM."""
+    """The same, attached to this JVM."""
     parameters = spark.sparkContext._gateway.gateway_parameters
     return {
-        **os.environ,
+        **environment(),
         "PYSPARK_GATEWAY_PORT": str(parameters.port),
         "PYSPARK_GATEWAY_SECRET": parameters.auth_token,
-        "PYTHONPATH": os.pathsep.join([str(Path("src").resolve()), str(Path("tests").resolve())]),
     }
 
 

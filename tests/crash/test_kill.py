@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import headwater
-from shared_spark import Place, check, gateway_environment, place_in, rows
+from shared_spark import Place, check, environment, gateway_environment, place_in, rows
 
 pytestmark = pytest.mark.spark
 
@@ -120,12 +120,7 @@ def test_kill_at_a_boundary(
 def test_kill_process_and_jvm_at_a_boundary(
     crash_place: Place, spark: object, kind: str, stage: str, moment: str, repetition: int
 ) -> None:
-    killed_and_recovered(crash_place, spark, kind, stage, moment, own_jvm())
-
-
-def own_jvm() -> dict[str, str]:
-    paths = [str(Path("src").resolve()), str(Path("tests").resolve())]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    killed_and_recovered(crash_place, spark, kind, stage, moment, environment())
 
 
 def kill_when_files_appear(place: Place, table: str) -> bool:
@@ -143,7 +138,7 @@ def kill_when_files_appear(place: Place, table: str) -> bool:
             "start",
             "SIGKILL",
         ],
-        env=own_jvm(),
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

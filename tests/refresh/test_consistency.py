@@ -51,7 +51,8 @@ def test_two_joined_sources_written_all_the_time(spark: SparkSession, place: Pla
 
         thread = threading.Thread(target=write)
         thread.start()
-        for _ in range(12):
+        until = time.monotonic() + 60
+        while len(versions(hub, "j")) < 6 and time.monotonic() < until:
             hub.refresh("*")
         stop.set()
         thread.join()
@@ -87,7 +88,8 @@ def test_batches_are_never_seen_half(spark: SparkSession, place: Place) -> None:
 
         thread = threading.Thread(target=write)
         thread.start()
-        for _ in range(15):
+        until = time.monotonic() + 60
+        while len(versions(hub, "balance")) < 6 and time.monotonic() < until:
             hub.refresh_stream_table("balance")
         stop.set()
         thread.join()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shared_spark import Place, check, rows
+from shared_spark import Place, check, environment, rows
 
 if TYPE_CHECKING:
     import headwater
@@ -41,7 +41,8 @@ def test_no_data_needs_no_jvm_and_under_10_ms(spark: object, place: Place) -> No
     for _ in range(3):
         done = subprocess.run(
             [sys.executable, "-c", IDLE, place.catalog, place.warehouse],
-            capture_output=True,
+            env=environment(),
+            stdout=subprocess.PIPE,
             text=True,
             check=True,
         )

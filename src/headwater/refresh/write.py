@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from headwater.refresh.stages import Planned
 
 SMALL_TARGET_FILES = 4
-"""Up to this many files a MERGE rewrites them all rather than looking for the ones it needs."""
+SMALL_TARGET_ROWS = 100_000
+"""Up to this size a MERGE rewrites the whole table rather than looking for the files it needs."""
 
 _LIGHT = {
     "spark.sql.adaptive.enabled": "false",
@@ -229,8 +230,12 @@ def _session_conf(runtime: Runtime, planned: Planned, kind: ApplyKind) -> dict[s
     window_bytes = sum(w.planned_bytes for w in planned.windows.values())
     metadata = runtime.tables.metadata(planned.table)
     head = metadata.snapshot(planned.parent) if metadata is not None else None
-    few_files = head is None or head.count("total-data-files") <= SMALL_TARGET_FILES
-    return dict(_LIGHT if few_files and window_bytes <= LIGHT_BYTES else _HEAVY)
+    small = (
+        head is None
+        or head.count("total-data-files") <= SMALL_TARGET_FILES
+        or head.count("total-records") <= SMALL_TARGET_ROWS
+    )
+    return dict(_LIGHT if small and window_bytes <= LIGHT_BYTES else _HEAVY)
 
 
 def _strategy_of(nodes: Sequence[object]) -> tuple[Mapping[str, str], ...]:
