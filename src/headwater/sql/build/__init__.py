@@ -1,0 +1,1 @@
+"""Builds operator trees from sqlglot queries: one module per SQL construct."""

@@ -1,0 +1,54 @@
+"""Clock functions: the instant of the refresh as a hole, no obstacle in temporal filters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from headwater.sql.functions import CLOCKS, function_name
+from headwater.sql.operators import CLOCK_BEFORE, CLOCK_NOW
+
+if TYPE_CHECKING:
+    from headwater.sql.build.context import Context
+
+_COMPARISONS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.Between)
+
+
+def clock_hole(name: str, call: exp.Expr, ctx: Context, *, allowed: bool) -> exp.Expr:
+    """The instant of the refresh in place of a clock function.
+
+    Outside a temporal filter the value of the clock is part of the rows themselves, so no old row
+    can be kept: that is recorded.
+    """
+    ctx.session.uses_clock = True
+    if not allowed:
+        ctx.note(
+            "CLOCK",
+            f"{name}() depends on the time of the refresh",
+            "only `column <op> current_timestamp() ± interval` in WHERE is incremental",
+            call,
+        )
+    hole = exp.cast(exp.Literal.string(CLOCK_NOW), "timestamp", dialect="spark")
+    type = CLOCKS[name]
+    return hole if type == "timestamp" else exp.cast(hole, type, dialect="spark")
+
+
+def is_temporal_filter(conjunct: exp.Expr) -> bool:
+    """Whether a WHERE conjunct compares something stored with an instant made from the clock."""
+    if not isinstance(conjunct, _COMPARISONS):
+        return False
+    sides = list(conjunct.iter_expressions())
+    timed = [side for side in sides if reads_clock(side)]
+    stored = [side for side in sides if side.find(exp.Column)]
+    return bool(timed) and bool(stored) and not any(side in stored for side in timed)
+
+
+def reads_clock(expression: exp.Expr) -> bool:
+    """Whether an unresolved expression calls a clock function."""
+    return any(function_name(call) in CLOCKS for call in expression.find_all(exp.Func))
+
+
+def has_clock_hole(expression: exp.Expr) -> bool:
+    """Whether a resolved expression depends on the instant of the refresh."""
+    return any(part.this in (CLOCK_NOW, CLOCK_BEFORE) for part in expression.find_all(exp.Literal))

@@ -1,0 +1,253 @@
+"""Definitions over time: schema changes of sources, altered queries, views, modes and promises."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headwater.core.errors import (
+    AppendOnlyViolated,
+    FullRefreshRefused,
+    HeadwaterWarning,
+    NotIncremental,
+    SourceSchemaChanged,
+    StreamTableSuspended,
+    UniqueKeyViolated,
+)
+from shared_spark import check, rows
+
+if TYPE_CHECKING:
+    import headwater
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore:SOURCE_WITHOUT_KEY")]
+
+
+@pytest.fixture
+def lake(hub: headwater.Hub) -> headwater.Hub:
+    hub.sql("CREATE TABLE src (id BIGINT, g INT, x INT, note STRING) USING iceberg")
+    hub.sql("INSERT INTO src VALUES (1, 1, 10, 'a'), (2, 1, 20, 'b'), (3, 2, 5, NULL)")
+    return hub
+
+
+def told(record: list[warnings.WarningMessage]) -> list[str]:
+    return [w.message.code for w in record if isinstance(w.message, HeadwaterWarning)]
+
+
+def test_unused_columns_may_come_and_go(lake: headwater.Hub) -> None:
+    lake.create_stream_table("t", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
+    lake.create_stream_table("star", "SELECT * FROM src")
+    lake.sql("ALTER TABLE src ADD COLUMN extra INT")
+    assert lake.refresh_stream_table("t").action == "NO_DATA"
+    lake.sql("INSERT INTO src VALUES (4, 2, 7, 'c', 1)")
+    for name in ("t", "star"):
+        assert lake.refresh_stream_table(name).action == "INCREMENTAL"
+        check(lake, name)
+    assert lake.table("star").columns == ["id", "g", "x", "note"]
+    lake.sql("ALTER TABLE src DROP COLUMN extra")
+    lake.sql("DELETE FROM src WHERE id = 1")
+    for name in ("t", "star"):
+        assert lake.refresh_stream_table(name).action == "INCREMENTAL"
+        check(lake, name)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("ALTER TABLE src DROP COLUMN x", "SOURCE_COLUMN_DROPPED"),
+        ("ALTER TABLE src RENAME COLUMN x TO y", "SOURCE_COLUMN_RENAMED"),
+        ("ALTER TABLE src ALTER COLUMN x TYPE BIGINT", "SOURCE_COLUMN_RETYPED"),
+    ],
+)
+def test_used_column_changed(lake: headwater.Hub, change: str, code: str) -> None:
+    lake.create_stream_table("t", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
+    before = rows(lake, "t")
+    lake.sql(change)
+    with pytest.raises(SourceSchemaChanged, match=code):
+        lake.refresh_stream_table("t")
+    assert lake.status("t")[0].needs_reinit
+    assert rows(lake, "t") == before
+    if code == "SOURCE_COLUMN_RETYPED":
+        result = lake.refresh_stream_table("t")
+        assert (result.action, result.reason_code) == ("REINITIALIZE", "NEEDS_REINIT")
+        check(lake, "t")
+        lake.sql("INSERT INTO src VALUES (9, 9, 5000000000, 'z')")
+        assert lake.refresh_stream_table("t").action == "INCREMENTAL"
+        check(lake, "t")
+        assert not lake.status("t")[0].needs_reinit
+
+
+def test_dropped_and_added_again_is_another_column(lake: headwater.Hub) -> None:
+    lake.create_stream_table("t", "SELECT id, x FROM src")
+    lake.sql("ALTER TABLE src DROP COLUMN x")
+    lake.sql("ALTER TABLE src ADD COLUMN x INT")
+    with pytest.raises(SourceSchemaChanged, match="another column has its name"):
+        lake.refresh_stream_table("t")
+    assert lake.refresh_stream_table("t").action == "REINITIALIZE"
+    check(lake, "t")
+    assert {r[1] for r in rows(lake, "t")} == {None}
+
+
+def test_altered_query_is_classified(lake: headwater.Hub) -> None:
+    lake.create_stream_table("t", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
+    version = lake.status("t")[0].version
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        lake.alter_stream_table("t", query="select   g, sum(x) AS s from src group by g")
+    assert told(record) == []
+    assert lake.refresh_stream_table("t").action == "NO_DATA"
+    assert lake.status("t")[0].version == version
+    for query, kind in (
+        ("SELECT g, SUM(x) AS s, COUNT(*) AS n FROM src GROUP BY g", "compatible"),
+        ("SELECT g, CAST(MAX(x) AS STRING) AS s FROM src GROUP BY g", "rebuild"),
+        ("SELECT id, note FROM src WHERE x > 5", "rebuild"),
+    ):
+        with warnings.catch_warnings(record=True) as record:
+            warnings.simplefilter("always")
+            lake.alter_stream_table("t", query=query)
+        assert told(record) == ["FULL_REFRESH_BY_ALTER"]
+        assert kind in str(record[-1].message)
+        result = lake.refresh_stream_table("t")
+        assert (result.action, result.reason_code) == ("REINITIALIZE", "NEEDS_REINIT")
+        check(lake, "t")
+        lake.sql("INSERT INTO src VALUES (7, 2, 30, 'n')")
+        assert lake.refresh_stream_table("t").action == "INCREMENTAL"
+        check(lake, "t")
+
+
+def test_keyless_source_warns_once_where_it_matters(lake: headwater.Hub) -> None:
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        lake.create_stream_table("agg", "SELECT g, COUNT(*) AS n FROM src GROUP BY g")
+    assert told(record) == []
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        lake.create_stream_table("bag", "SELECT a.id FROM src a JOIN src b ON a.id = b.id")
+    assert told(record) == ["SOURCE_WITHOUT_KEY"]
+    lake.sql("ALTER TABLE src ALTER COLUMN id SET NOT NULL")
+    lake.sql("ALTER TABLE src SET IDENTIFIER FIELDS id")
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        lake.create_stream_table("bag2", "SELECT id, x FROM src")
+    assert told(record) == []
+
+
+def test_views_are_expanded_and_their_changes_noticed(lake: headwater.Hub) -> None:
+    lake.sql("CREATE VIEW big AS SELECT id, g, x FROM src WHERE x >= 10")
+    lake.create_stream_table("t", "SELECT g, COUNT(*) AS n FROM big GROUP BY g")
+    check(lake, "t")
+    lake.sql("INSERT INTO src VALUES (5, 2, 50, 'e')")
+    assert lake.refresh_stream_table("t").action == "INCREMENTAL"
+    check(lake, "t")
+    lake.sql("CREATE OR REPLACE VIEW big AS SELECT id, g, x FROM src WHERE x >= 20")
+    result = lake.refresh_stream_table("t")
+    assert result.action == "REINITIALIZE"
+    assert "view default.big was changed" in result.reason
+    check(lake, "t")
+    assert rows(lake, "t") == [(1, 1), (2, 1)]
+
+
+def test_modes(lake: headwater.Hub) -> None:
+    query = "SELECT id, ROW_NUMBER() OVER (ORDER BY x, id) AS r FROM src"
+    with pytest.raises(NotIncremental, match="NO_PARTITION"):
+        lake.create_stream_table("t", query, refresh_mode="INCREMENTAL")
+    lake.create_stream_table("t", query)
+    lake.sql("INSERT INTO src VALUES (4, 2, 1, 'd')")
+    result = lake.refresh_stream_table("t")
+    assert (result.action, result.reason_code) == ("FULL", "NO_PARTITION")
+    check(lake, "t")
+    with pytest.raises(NotIncremental):
+        lake.alter_stream_table("t", refresh_mode="DIFFERENTIAL")
+    with pytest.raises(FullRefreshRefused, match="NO_PARTITION"):
+        lake.sql("INSERT INTO src VALUES (6, 2, 1, 'd')")
+        lake.refresh_stream_table("t", strict=True)
+    lake.create_stream_table("f", "SELECT g FROM src", refresh_mode="FULL")
+    lake.sql("INSERT INTO src VALUES (8, 3, 1, 'd')")
+    result = lake.refresh_stream_table("f")
+    assert (result.action, result.reason_code, result.apply) == ("FULL", "MODE_FULL", "overwrite")
+    check(lake, "f")
+
+
+def test_promises(lake: headwater.Hub) -> None:
+    lake.create_stream_table("k", "SELECT id, x FROM src", unique_key="id")
+    lake.sql("UPDATE src SET x = x + 1 WHERE id = 1")
+    result = lake.refresh_stream_table("k")
+    assert (result.rows_inserted, result.rows_deleted) == (1, 1)
+    check(lake, "k")
+    lake.sql("INSERT INTO src VALUES (1, 7, 7, 'again')")
+    with pytest.raises(UniqueKeyViolated):
+        lake.refresh_stream_table("k")
+    assert len(rows(lake, "k")) == 3
+    lake.create_stream_table(
+        "a", "SELECT id FROM src", append_only=True, refresh_mode="INCREMENTAL"
+    )
+    lake.sql("INSERT INTO src VALUES (11, 7, 7, 'more')")
+    assert lake.refresh_stream_table("a").apply == "append"
+    lake.sql("DELETE FROM src WHERE id = 11")
+    with pytest.raises(AppendOnlyViolated):
+        lake.refresh_stream_table("a")
+
+
+def test_failures_in_a_row_suspend_and_resume_goes_on(lake: headwater.Hub) -> None:
+    lake.create_stream_table("t", "SELECT id, 100 / x AS y FROM src")
+    lake.sql("INSERT INTO src VALUES (9, 1, 0, 'zero')")
+    for _ in range(3):
+        with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+            lake.refresh_stream_table("t")
+    assert lake.status("t")[0].status == "SUSPENDED"
+    with pytest.raises(StreamTableSuspended):
+        lake.refresh_stream_table("t")
+    lake.sql("DELETE FROM src WHERE x = 0")
+    lake.resume_stream_table("t")
+    lake.refresh_stream_table("t")
+    check(lake, "t")
+    assert lake.status("t")[0].status == "ACTIVE"
+    assert lake.status("t")[0].consecutive_errors == 0
+
+
+def test_sources_that_lose_their_history(lake: headwater.Hub) -> None:
+    lake.create_stream_table("t", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
+    first = lake.sql("SELECT snapshot_id FROM hw.default.src.snapshots").collect()[0][0]
+    lake.sql("INSERT INTO src VALUES (4, 4, 4, 'd')")
+    lake.refresh_stream_table("t")
+    lake.sql(f"CALL hw.system.rollback_to_snapshot('default.src', {first})")
+    result = lake.refresh_stream_table("t")
+    assert result.action == "INCREMENTAL"
+    check(lake, "t")
+    lake.sql("INSERT INTO src VALUES (5, 5, 5, 'e')")
+    lake.sql("INSERT INTO src VALUES (6, 6, 6, 'f')")
+    lake.sql(
+        "CALL hw.system.expire_snapshots(table => 'default.src', "
+        "older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)"
+    )
+    result = lake.refresh_stream_table("t")
+    assert (result.action, result.reason_code) == ("FULL", "SNAPSHOT_EXPIRED")
+    check(lake, "t")
+    lake.sql("DROP TABLE src PURGE")
+    with pytest.raises(Exception, match="missing"):
+        lake.refresh_stream_table("t")
+    lake.sql("CREATE TABLE src (id BIGINT, g INT, x INT, note STRING) USING iceberg")
+    lake.sql("INSERT INTO src VALUES (1, 1, 1, 'new')")
+    result = lake.refresh_stream_table("t")
+    assert (result.action, result.reason_code) == ("FULL", "SOURCE_RECREATED")
+    check(lake, "t")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_merge_on_read_sources(hub: headwater.Hub, version: int) -> None:
+    hub.sql(
+        "CREATE TABLE src (id BIGINT, x INT) USING iceberg TBLPROPERTIES "
+        f"('format-version'='{version}', 'write.delete.mode'='merge-on-read', "
+        "'write.update.mode'='merge-on-read', 'write.merge.mode'='merge-on-read')"
+    )
+    hub.sql("INSERT INTO src SELECT id, id % 3 FROM range(100)")
+    hub.create_stream_table("t", "SELECT x, COUNT(*) AS n FROM src GROUP BY x")
+    for statement in (
+        "DELETE FROM src WHERE id = 5",
+        "UPDATE src SET x = 7 WHERE id = 6",
+        "INSERT INTO src VALUES (200, 1)",
+    ):
+        hub.sql(statement)
+        assert hub.refresh_stream_table("t").action == "INCREMENTAL"
+        check(hub, "t")
