@@ -94,7 +94,7 @@ class Match:
     width: int
 
 
-class AmbiguousName(Exception):  # noqa: N818 - always turned into an UnknownColumn with its place
+class AmbiguousName(Exception):
     """Several columns answer to one name."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
