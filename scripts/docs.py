@@ -140,7 +140,7 @@ def render_errors() -> str:
     for kind in kinds:
         about = (inspect.getdoc(kind) or "").split("\n\n")[0]
         lines += ["", f"## {kind.code}", "", f"`{kind.__name__}`, {kind.kind}: {kind.summary}."]
-        lines += ["", about]
+        lines += ["", about, "", f"What to do: {kind.advice}."]
     return "\n".join(lines) + "\n"
 
 

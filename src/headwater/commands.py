@@ -18,7 +18,8 @@ from headwater.core.errors import (
 from headwater.core.names import TableName, quote
 from headwater.core.results import StatusRow
 from headwater.core.spelling import nearest
-from headwater.sql.references import substitute
+from headwater.sql.references import substituted
+from headwater.sql.statement_tokens import place_at, tokens
 from headwater.sql.statements import (
     AlterStreamTable,
     CallFunction,
@@ -41,9 +42,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from headwater.core.errors import Place
     from headwater.hub import Hub
     from headwater.refresh.runtime import Runtime
-    from headwater.sql.references import TableReference
+    from headwater.sql.references import Substituted, TableReference
+
+_FUNCTION_TOKEN = 3  # CALL headwater . function
 
 CALLABLE = (
     "create_stream_table",
@@ -67,6 +71,8 @@ CALLABLE = (
 
 def run_sql(hub: Hub, runtime: Runtime, text: str) -> DataFrame:
     """Run one statement."""
+    if not isinstance(text, str):
+        raise InvalidOption(f"the SQL cannot be {text!r}", hint="give one statement as a text")
     statement = parse_statement(text)
     if statement is None:
         return _spark(runtime, text)
@@ -120,9 +126,12 @@ def _describe(hub: Hub, name: TableName) -> list[dict[str, str]]:
 def _call(hub: Hub, statement: CallFunction) -> Any:
     if statement.function not in CALLABLE:
         guess = nearest(statement.function, CALLABLE)
+        name = tokens(statement.text)[_FUNCTION_TOKEN]
         raise InvalidOption(
             f"there is no function headwater.{statement.function}",
             hint=f"did you mean {guess}?" if guess else f"known: {', '.join(CALLABLE)}",
+            place=place_at(statement.text, name.start),
+            sql=statement.text,
         )
     try:
         result = getattr(hub, statement.function)(*statement.arguments, **dict(statement.named))
@@ -134,15 +143,28 @@ def _call(hub: Hub, statement: CallFunction) -> Any:
 
 
 def _spark(runtime: Runtime, text: str) -> DataFrame:
-    shown = substitute(text, lambda ref: _visible(runtime, ref))
+    shown = substituted(text, lambda ref: _visible(runtime, ref))
     session = runtime.engine.user
-    frame = runtime.engine.run(session, text if shown is None else shown)
+    try:
+        frame = runtime.engine.run(session, text if shown is None else shown.text)
+    except HeadwaterError as error:
+        if shown is not None and error.place is not None:
+            error.place = _as_written(error.place, shown, text)
+            error.sql = text
+        raise
     hidden = [c for c in frame.columns if c.startswith("__hw_")]
     if hidden:
         frame = frame.drop(*hidden)
     if frame.columns[:1] == ["col_name"]:
         frame = frame.where("NOT startswith(col_name, '__hw_')")
     return frame
+
+
+def _as_written(place: Place, shown: Substituted, text: str) -> Place:
+    """A place in the text that Spark saw, as a place in the text the user wrote."""
+    lines = shown.text.splitlines(keepends=True)
+    offset = sum(len(line) for line in lines[: place.line - 1]) + place.column - 1
+    return place_at(text, min(shown.original(offset), len(text)))
 
 
 def _visible(runtime: Runtime, reference: TableReference) -> str | None:

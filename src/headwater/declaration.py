@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from headwater.catalog.rows import InitiatedBy
 from headwater.core.errors import InvalidOption
-from headwater.core.schedule import parse_schedule, parse_sla
+from headwater.core.schedule import format_duration, parse_duration, parse_schedule, parse_sla
 from headwater.core.spec import RefreshMode, Status, StreamTableSpec, Tier
+from headwater.placing import placing
 from headwater.refresh import lifecycle
 from headwater.refresh.run import refresh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from headwater.core.names import TableName
     from headwater.refresh.runtime import Runtime
 
@@ -40,10 +41,11 @@ def declare(
     existing = runtime.store.tables.find(spec.name)
     if existing is not None and if_not_exists:
         return
-    if existing is not None and or_replace:
-        lifecycle.change(runtime, existing, spec)
-    else:
-        lifecycle.create(runtime, spec)
+    with placing(runtime, spec):
+        if existing is not None and or_replace:
+            lifecycle.change(runtime, existing, spec)
+        else:
+            lifecycle.create(runtime, spec)
     if initialize:
         try:
             refresh(runtime, spec.name, initiated_by=InitiatedBy.INITIAL)
@@ -58,13 +60,17 @@ def alter(runtime: Runtime, name: TableName, given: Mapping[str, Any]) -> None:
     row = runtime.store.tables.get(name)
     values = dict(given)
     status = _status(values.pop("status")) if "status" in values else None
-    lifecycle.change(runtime, row, _checked(replace(row.spec, **_read(values))))
+    spec = _checked(replace(row.spec, **_read(values)))
+    with placing(runtime, spec):
+        lifecycle.change(runtime, row, spec)
     if status is not None:
         runtime.store.tables.update(name, status=status, consecutive_errors=0)
 
 
 def _read(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: _READERS[key](value) if key in _READERS else value for key, value in given.items()}
+    return {
+        key: _READERS[key](key, value) if key in _READERS else value for key, value in given.items()
+    }
 
 
 def _checked(spec: StreamTableSpec) -> StreamTableSpec:
@@ -76,24 +82,61 @@ def _checked(spec: StreamTableSpec) -> StreamTableSpec:
         ("diamond_schedule_policy", spec.diamond_schedule_policy, ("fastest", "slowest")),
     ):
         if value not in known:
-            raise InvalidOption(f"{option} cannot be {value!r}", hint=f"use one of {known}")
+            raise InvalidOption(f"{option} cannot be {value!r}", hint=f"use {' or '.join(known)}")
     return spec
 
 
-def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else tuple(value)
+def _text(option: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidOption(f"{option} cannot be {value!r}", hint="it is a text")
+    return value
 
 
-def _tier(value: str | None) -> Tier | None:
+def _optional_text(option: str, value: object) -> str | None:
+    return None if value is None else _text(option, value)
+
+
+def _texts(option: str, value: object) -> tuple[str, ...]:
+    if value is None or isinstance(value, str):
+        return () if value is None else (value,)
+    if not isinstance(value, Iterable):
+        raise InvalidOption(f"{option} cannot be {value!r}", hint="it is a text or a list of texts")
+    return tuple(_text(option, item) for item in value)
+
+
+def _distinct(option: str, value: object) -> tuple[str, ...]:
+    names = _texts(option, value)
+    for number, name in enumerate(names):
+        if name.lower() in {earlier.lower() for earlier in names[:number]}:
+            raise InvalidOption(f"{option} names {name!r} twice", hint="name each column once")
+    return names
+
+
+def _duration(option: str, value: object) -> str:
+    """A text as it is; a number of seconds or a time span in the words of a duration."""
+    if isinstance(value, int | timedelta) and not isinstance(value, bool):
+        return format_duration(parse_duration(value, what=option))
+    return _text(option, value)
+
+
+def _optional_duration(option: str, value: object) -> str | None:
+    return None if value is None else _duration(option, value)
+
+
+def _flag(option: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidOption(f"{option} cannot be {value!r}", hint="it is True or False")
+    return value
+
+
+def _tier(option: str, value: object) -> Tier | None:
     if value is None:
         return None
     try:
         return Tier(str(value).lower())
     except ValueError:
         known = ", ".join(t.value for t in Tier)
-        raise InvalidOption(f"unknown tier {value!r}", hint=f"use one of {known}") from None
+        raise InvalidOption(f"unknown {option} {value!r}", hint=f"use one of {known}") from None
 
 
 def _status(value: str) -> Status:
@@ -103,10 +146,15 @@ def _status(value: str) -> Status:
     return Status(word)
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "refresh_mode": RefreshMode.parse,
+_READERS: dict[str, Callable[[str, Any], Any]] = {
+    "query": _text,
+    "schedule": _duration,
+    "sla": _optional_duration,
+    "refresh_mode": lambda _, value: RefreshMode.parse(value),
     "tier": _tier,
-    "unique_key": _names,
-    "partition_by": _names,
-    "tags": tuple,
+    "unique_key": _distinct,
+    "partition_by": _distinct,
+    "append_only": _flag,
+    "comment": _optional_text,
+    "tags": _texts,
 }

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headwater.arguments import check_function, check_limit, check_text, check_version
+from headwater.core.errors import HeadwaterError, InvalidOption
 from headwater.core.names import TableName
 from headwater.core.schedule import parse_duration
 from headwater.core.spec import Status
@@ -144,7 +146,9 @@ class Hub:
         """The visible columns of a stream table, or of any table of the lake."""
         from headwater.refresh.read import read_table
 
-        return read_table(self._runtime, TableName.parse(name), version)
+        table = TableName.parse(name)
+        check_version(self._runtime, table, version)
+        return read_table(self._runtime, table, version)
 
     def tables(self, names: Sequence[str]) -> dict[str, DataFrame]:
         """Several stream tables at versions that agree on their sources."""
@@ -303,19 +307,24 @@ class Hub:
         """Whether a query can be maintained incrementally, node by node; no Spark job."""
         from headwater.refresh.definitions import resolve
 
+        check_text("query", query)
         return resolve(self._runtime, query).verdict
 
     def explain(self, name_or_query: str, what: str = "plan") -> Explanation:
         """How a stream table, or a query before it becomes one, is maintained."""
         from headwater.refresh.explain import explain
 
+        check_text("name_or_query", name_or_query)
         return explain(self._runtime, name_or_query, what)
 
     def verify(self, name: str, *, version: int | None = None) -> VerifyReport:
         """Recompute at the recorded frontier and compare as bags."""
         from headwater.refresh.verify import verify
 
-        return verify(self._runtime, TableName.parse(name), version)
+        table = TableName.parse(name)
+        self._runtime.store.tables.get(table)
+        check_version(self._runtime, table, version)
+        return verify(self._runtime, table, version)
 
     def status(self, name: str | None = None) -> tuple[StatusRow, ...]:
         """The stream tables and how they are; starts no Spark."""
@@ -325,7 +334,11 @@ class Hub:
     def history(self, name: str | None = None, limit: int = 100) -> tuple[HistoryRow, ...]:
         """The refreshes, newest first; starts no Spark."""
         table = None if name is None else TableName.parse(name)
-        return self._runtime.store.history_rows(table, limit)
+        check_limit(limit)
+        rows = self._runtime.store.history_rows(table, limit)
+        if table is not None and not rows:
+            self._runtime.store.tables.get(table)
+        return rows
 
     def dependencies(self, name: str | None = None) -> tuple[DependencyRow, ...]:
         """What reads what; starts no Spark."""
@@ -336,6 +349,7 @@ class Hub:
         """Store a setting; every process that uses the hub sees it."""
         from headwater import settings
 
+        check_text("setting", setting)
         name, checked = settings.check(setting, value)
         self._runtime.store.settings.put(name, checked)
 
@@ -356,4 +370,13 @@ class Hub:
         """Register a Python function for queries; only deterministic ones can be maintained."""
         from headwater.refresh.functions import register
 
-        register(self._runtime, name, fn, deterministic=deterministic, returns=returns)
+        check_text("name", name)
+        check_function(fn)
+        try:
+            register(self._runtime, name, fn, deterministic=deterministic, returns=returns)
+        except HeadwaterError:
+            raise
+        except Exception as error:
+            raise InvalidOption(
+                f"returns cannot be {returns!r}", hint="it is a type of Spark SQL, such as string"
+            ) from error

@@ -14,7 +14,7 @@ from headwater.sql.parse import parse_query, place_at
     [
         ("SELECT a frm t where", Place(1, 14)),
         ("SELECT a\nFROM t\nWHERE a = = 3", Place(3, 11)),
-        ("SELECT 'abc", Place(1, 1)),
+        ("SELECT 'abc", Place(1, 8)),
         ("", Place(1, 1)),
         ("SELECT (1", Place(1, 9)),
     ],

@@ -404,7 +404,7 @@ class TestShift:
         error = self.shifted(Place(1, 8), query)
         assert error.place == Place(2, 13)
         assert error.sql == self.TEXT
-        assert str(error).splitlines()[-1].index("^") == self.TEXT.splitlines()[1].index("a,")
+        assert str(error).splitlines()[3].index("^") == self.TEXT.splitlines()[1].index("a,")
 
     def test_later_lines_move_down_only(self) -> None:
         assert self.shifted(Place(2, 8), None).place == Place(3, 8)

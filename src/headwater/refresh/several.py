@@ -6,9 +6,10 @@ then one error tells what failed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from headwater.core.errors import HeadwaterError, RefreshFailed
+from headwater.core.errors import HeadwaterError, InvalidOption, RefreshFailed
 from headwater.core.results import RefreshResult
 from headwater.core.spec import Action, ApplyKind, Status
 from headwater.graph.selection import Traits, select
@@ -18,8 +19,6 @@ from headwater.refresh.run import refresh
 from headwater.storage.failures import translate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from headwater.core.frontier import SourceVersion
     from headwater.core.names import TableName
     from headwater.refresh.runtime import Runtime
@@ -35,6 +34,10 @@ def refresh_selection(
     Raises:
         RefreshFailed: some failed; it carries the results of the others.
     """
+    if not isinstance(selection, str | Iterable):
+        raise InvalidOption(
+            f"the selection cannot be {selection!r}", hint="give names, or '*' for all"
+        )
     rows = runtime.store.tables.all()
     graph = dependency_graph(runtime)
     traits = {row.name: Traits(row.tier, row.spec.tags) for row in rows}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,9 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
 from headwater.core.errors import InvalidQuery, Place, SqlSyntaxError
+from headwater.core.spelling import nearest
 from headwater.sql.dialect import HeadwaterSpark
+from headwater.sql.statement_tokens import not_closed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 _SPARK = HeadwaterSpark()
+_BEGINNINGS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
+_TOKEN = re.compile(
+    r"<Token token_type: TokenType\.(?P<type>\w+), text: (?P<text>.*?), line: [^>]*>"
+)
 _FOREIGN: dict[type[exp.Expr], str] = {
     exp.Command: "a query cannot contain another kind of statement",
     exp.Insert: "a query cannot contain another kind of statement",
@@ -43,18 +50,26 @@ def parse_query(text: str) -> exp.Query:
         SqlSyntaxError: the text is not SQL; carries line and column.
         InvalidQuery: the text is a statement of another kind, or several statements.
     """
-    statements = _statements(text)
+    tokens = _tokens(text)
+    statements = _statements(tokens, text)
     if not statements:
-        raise SqlSyntaxError("the query is empty", place=Place(1, 1), sql=text)
+        raise SqlSyntaxError(
+            "the query is empty", hint="give a SELECT query", place=Place(1, 1), sql=text
+        )
     if len(statements) > 1:
         raise InvalidQuery(
-            "only one statement can define a stream table", hint="remove what follows the semicolon"
+            "only one statement can define a stream table",
+            hint="remove what follows the semicolon",
+            place=_second(tokens, text),
+            sql=text,
         )
     query = _query(statements[0])
     if query is None:
-        kind = type(statements[0]).__name__.upper()
         raise InvalidQuery(
-            f"{kind} cannot define a stream table", hint="give a SELECT query", sql=text
+            f"{tokens[0].text.upper()} cannot define a stream table",
+            hint="give a SELECT query",
+            place=place_at(text, tokens[0].start),
+            sql=text,
         )
     _check(query, text)
     return query
@@ -92,21 +107,59 @@ def place_at(text: str, offset: int) -> Place:
     return Place(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1)
 
 
-def _statements(text: str) -> list[exp.Expr]:
+def _tokens(text: str) -> list[Token]:
+    try:
+        return _with_window_calls(_SPARK.tokenize(text))
+    except TokenError:
+        raise not_closed(text) from None
+
+
+def _statements(tokens: list[Token], text: str) -> list[exp.Expr]:
+    _check_commas(tokens, text)
     try:
         with _quiet():
-            tokens = _with_window_calls(_SPARK.tokenize(text))
             parsed = _SPARK.parser().parse(tokens, text)
     except ParseError as error:
-        details = error.errors[0] if error.errors else {}
-        line, end = details.get("line"), details.get("col")
-        width = max(len(details.get("highlight") or ""), 1)
-        place = Place(line, max((end or width) - width + 1, 1)) if line else None
-        what = details.get("description") or str(error)
-        raise SqlSyntaxError(_readable(what), place=place, sql=text) from None
-    except TokenError as error:
-        raise SqlSyntaxError(str(error), place=Place(1, 1), sql=text) from None
+        raise _syntax_error(error, tokens, text) from None
     return [statement for statement in parsed if statement is not None]
+
+
+def _syntax_error(error: ParseError, tokens: list[Token], text: str) -> SqlSyntaxError:
+    first = tokens[0]
+    if first.token_type is TokenType.VAR:
+        guess = nearest(first.text.upper(), _BEGINNINGS)
+        return SqlSyntaxError(
+            f"a query does not begin with {first.text!r}",
+            hint=f"did you mean {guess}?" if guess else f"it begins with {', '.join(_BEGINNINGS)}",
+            place=place_at(text, first.start),
+            sql=text,
+        )
+    details = error.errors[0] if error.errors else {}
+    line, end = details.get("line"), details.get("col")
+    width = max(len(details.get("highlight") or ""), 1)
+    place = Place(line, max((end or width) - width + 1, 1)) if line else None
+    what = details.get("description") or str(error)
+    return SqlSyntaxError(_readable(what), place=place, sql=text)
+
+
+def _check_commas(tokens: list[Token], text: str) -> None:
+    """The parser passes over a comma before FROM; Spark would read FROM as a column."""
+    for token, following in pairwise(tokens):
+        if token.token_type is TokenType.COMMA and following.token_type is TokenType.FROM:
+            raise SqlSyntaxError(
+                "a column is missing after this comma",
+                hint="remove the comma, or name the column",
+                place=place_at(text, token.start),
+                sql=text,
+            )
+
+
+def _second(tokens: list[Token], text: str) -> Place:
+    """Where the second statement begins."""
+    for token, following in pairwise(tokens):
+        if token.token_type is TokenType.SEMICOLON:
+            return place_at(text, following.start)
+    return Place(1, 1)
 
 
 def _with_window_calls(tokens: list[Token]) -> list[Token]:
@@ -126,7 +179,14 @@ def _query(statement: exp.Expr) -> exp.Query | None:
 def _readable(description: str) -> str:
     if "Required keyword" in description:
         return "an expression is missing here"
+    if "Unexpected token" in description:
+        return "this is not expected here"
+    description = _TOKEN.sub(_written, description)
     return description[:1].lower() + description[1:]
+
+
+def _written(token: re.Match[str]) -> str:
+    return "the end of the query" if token["type"] == "SENTINEL" else repr(token["text"])
 
 
 @contextlib.contextmanager

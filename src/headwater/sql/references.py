@@ -56,23 +56,58 @@ def table_references(text: str) -> tuple[TableReference, ...] | None:
     return tuple(sorted((r for r in found if r is not None), key=lambda r: r.start))
 
 
+@dataclass(frozen=True, slots=True)
+class Substituted:
+    """A text in which some spans were replaced.
+
+    Attributes:
+        text: the new text.
+        edits: start and end of each span in the old text, and what stands there now, in order.
+    """
+
+    text: str
+    edits: tuple[tuple[int, int, str], ...]
+
+    def original(self, offset: int) -> int:
+        """The offset in the old text; inside a replacement, where the replaced span began."""
+        moved = 0
+        for start, end, now in self.edits:
+            if offset < start + moved:
+                break
+            if offset < start + moved + len(now):
+                return start
+            moved += len(now) - (end - start)
+        return offset - moved
+
+
 def substitute(text: str, replace: Callable[[TableReference], str | None]) -> str | None:
     """The text with each table reference replaced; None when it cannot be parsed.
 
     `replace` gives the relation to read instead (a name with a version, a sub-select in
     parentheses), or None to leave the reference alone. A name that had no alias keeps its own.
     """
+    made = substituted(text, replace)
+    return None if made is None else made.text
+
+
+def substituted(text: str, replace: Callable[[TableReference], str | None]) -> Substituted | None:
+    """As `substitute`, with what was replaced where."""
     references = table_references(text)
     if references is None:
         return None
-    for reference in reversed(references):
+    edits = []
+    for reference in references:
         relation = replace(reference)
         if relation is None:
             continue
         if not reference.aliased:
             relation = f"{relation} AS `{reference.name.replace('`', '``')}`"
-        text = text[: reference.start] + relation + text[reference.end :]
-    return text
+        edits.append((reference.start, reference.end, relation))
+    pieces, at = [], 0
+    for start, end, relation in edits:
+        pieces += [text[at:start], relation]
+        at = end
+    return Substituted("".join([*pieces, text[at:]]), tuple(edits))
 
 
 def _is_read(table: exp.Table) -> bool:

@@ -82,8 +82,11 @@ class Reader:
         if not self.take_symbol(symbol):
             raise self.fail(instead or repr(symbol))
 
-    def table(self) -> TableName:
+    def table(self, *, new: bool = False) -> TableName:
         """Read `name` or `namespace.name`, each part plain or back-quoted.
+
+        Args:
+            new: a stream table is to get this name.
 
         Raises:
             InvalidName: the parts do not make a valid name.
@@ -95,7 +98,8 @@ class Reader:
         while self.take_symbol("."):
             parts.append(self.name("a name after the dot"))
         try:
-            return TableName.parse(".".join(parts))
+            name = TableName.parse(".".join(parts))
+            return name.check_creatable() if new else name
         except InvalidName as error:
             raise self.locate(error, first) from None
 

@@ -73,7 +73,7 @@ def tokens(text: str) -> list[Token]:
     try:
         raw: list[SqlglotToken] = _tokenizer().tokenize(text)
     except TokenError:
-        raise _not_closed(text) from None
+        raise not_closed(text) from None
     return _join_strings(text, list(_convert(text, raw)))
 
 
@@ -193,7 +193,8 @@ def _skip_comment(text: str, at: int) -> int:
     return len(text)
 
 
-def _not_closed(text: str) -> SqlSyntaxError:
+def not_closed(text: str) -> SqlSyntaxError:
+    """The error for a text that ends inside a string, a quoted name or a comment."""
     opened = next((m for m in _CLOSED_OR_OPEN.finditer(text) if m["open"]), None)
     if opened is None:
         return SqlSyntaxError(

@@ -107,7 +107,7 @@ def _create(reader: Reader) -> CreateStreamTable:
     or_replace = reader.take("OR", "REPLACE")
     _expect_kind(reader)
     if_not_exists = reader.take("IF", "NOT", "EXISTS")
-    name = reader.table()
+    name = reader.table(new=True)
     options = read_clauses(reader)
     if not reader.take("AS"):
         raise _missing_as(reader)

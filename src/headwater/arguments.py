@@ -1,0 +1,43 @@
+"""Arguments of the hub's calls, checked before anything is done with them; for `hub`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.core.errors import InvalidOption, VersionExpired
+
+if TYPE_CHECKING:
+    from headwater.core.names import TableName
+    from headwater.refresh.runtime import Runtime
+
+
+def check_text(argument: str, value: object) -> None:
+    """Refuse what is no text."""
+    if not isinstance(value, str):
+        raise InvalidOption(f"{argument} cannot be {value!r}", hint="it is a text")
+
+
+def check_limit(limit: object) -> None:
+    """Refuse what is no number of rows."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InvalidOption(f"limit cannot be {limit!r}", hint="it is a number from 1 on")
+
+
+def check_function(fn: object) -> None:
+    """Refuse what cannot be called."""
+    if not callable(fn):
+        raise InvalidOption(f"fn cannot be {fn!r}", hint="it is a Python function")
+
+
+def check_version(runtime: Runtime, table: TableName, version: object) -> None:
+    """Refuse a version that the table does not have; None is the newest."""
+    if version is None:
+        return
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise InvalidOption(f"version cannot be {version!r}", hint="it is a number")
+    metadata = runtime.tables.metadata(table)
+    if metadata is not None and metadata.snapshot(version) is None:
+        raise VersionExpired(
+            f"{table} has no version {version}",
+            hint="history() tells the versions; old ones may have expired",
+        )
