@@ -135,7 +135,7 @@ def _resolved(
 ) -> Resolved:
     definition = define(query, lookup)
     plan = layout(definition, unique_key=unique_key)
-    key = definition_hash(definition, unique_key)
+    key = definition_hash(definition, plan)
     return Resolved(definition, plan, verdict(definition), key, lookup.seen)
 
 
@@ -148,15 +148,17 @@ def changed_view(runtime: Runtime, stored: Stored) -> str | None:
     return None
 
 
-def definition_hash(definition: Definition, unique_key: tuple[str, ...]) -> str:
-    """Identity of what is computed: text, source types, views, settings, storage format."""
+def definition_hash(definition: Definition, plan: Layout) -> str:
+    """Identity of what is computed, however it is written: plan, columns, types, settings."""
     content = {
         "format": FORMAT,
-        "text": definition.text,
+        "initial": plan.initial,
+        "columns": [*plan.visible, *plan.hidden],
+        "key": plan.key,
+        "unique_key": plan.unique_key,
+        "sources": [str(name) for name in definition.sources],
         "used": {str(k): [[f.name, f.type] for f in v] for k, v in definition.used.items()},
-        "views": dict(definition.views),
         "settings": dict(PINNED_SETTINGS),
-        "unique_key": unique_key,
     }
     return hashlib.blake2b(msgspec.json.encode(content, order="sorted"), digest_size=16).hexdigest()
 
