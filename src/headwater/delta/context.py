@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headwater.core.errors import PlanBug
-from headwater.delta.change import Delta, renamed
 from headwater.sql.operators import (
     CLOCK_BEFORE,
     CLOCK_NOW,
     At,
+    Column,
     Node,
+    Project,
     Reference,
     Scan,
+    ref,
     transform,
 )
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from headwater.core.names import TableName
-    from headwater.delta.change import Change
+    from headwater.delta.change import Change, Delta
 
 
 class DeltaContext:
@@ -98,8 +100,10 @@ class DeltaContext:
         return tuple(f"__hw_f{i}" for i in range(first, first + count))
 
     def keys(self, tree: Node, columns: Sequence[str]) -> Node:
-        """These columns of a tree as a key relation, under names of its own."""
-        return renamed(tree, dict(zip(columns, self.fresh(len(columns)), strict=True)))
+        """These columns of a tree as a key relation, under names of its own, by position."""
+        types = {c.name: c.type for c in tree.columns}
+        named = zip(self.fresh(len(columns)), columns, strict=True)
+        return Project(tree, tuple((Column(new, types[old]), ref(old)) for new, old in named))
 
     def share(self, node: Node) -> Node:
         """Mark a small relation: computed once if the plan reads it more than once."""
