@@ -7,7 +7,9 @@ calls here.
 
 from __future__ import annotations
 
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
 _VERBATIM = """
@@ -32,6 +34,17 @@ class _Parser(SparkParser):
     }
 
 
+class _Generator(SparkGenerator):
+    """Writes SELECT as it stands: it came from Spark SQL, so no other dialect's clause is in it.
+
+    Looking for such clauses in every nested query is a third of the time it takes to write one.
+    """
+
+    TRANSFORMS = {  # noqa: RUF012 - the shape sqlglot asks for
+        kind: write for kind, write in SparkGenerator.TRANSFORMS.items() if kind is not exp.Select
+    }
+
+
 class HeadwaterSpark(Spark):
     """Spark SQL, read so that it can be written back unchanged."""
 
@@ -41,3 +54,4 @@ class HeadwaterSpark(Spark):
         STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012 - the shape sqlglot asks for
 
     Parser = _Parser
+    Generator = _Generator

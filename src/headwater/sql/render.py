@@ -14,6 +14,7 @@ from sqlglot import exp
 from headwater.core.errors import PlanBug
 from headwater.core.names import WEIGHT
 from headwater.sql.columns import ref
+from headwater.sql.dialect import HeadwaterSpark
 from headwater.sql.grouping import Aggregate, Generate, Limit, Reshape, Window
 from headwater.sql.nesting import Apply, Lateral, Opaque, Recursive, Reference, SubqueryKind
 from headwater.sql.relations import (
@@ -41,6 +42,8 @@ from headwater.sql.select_block import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from sqlglot.dialects.dialect import Dialect
+
     from headwater.core.names import TableName
     from headwater.sql.columns import Column
     from headwater.sql.node import Node
@@ -61,10 +64,14 @@ def render(node: Node, sources: Sequence[TableName]) -> exp.Query:
 
 
 def to_sql(
-    node: Node, sources: Sequence[TableName], *, pretty: bool = False, dialect: str = "spark"
+    node: Node,
+    sources: Sequence[TableName],
+    *,
+    pretty: bool = False,
+    dialect: str | type[Dialect] = HeadwaterSpark,
 ) -> str:
     """The text of `render`."""
-    return render(node, sources).sql(dialect, pretty=pretty)
+    return render(node, sources).sql(dialect, pretty=pretty, copy=False)
 
 
 def hole(sources: Sequence[TableName], name: TableName, at: At) -> str:
@@ -78,6 +85,8 @@ class _Renderer:
     def __init__(self, sources: Sequence[TableName]) -> None:
         self._sources = sources
         self._aliases = 0
+        self._working: dict[str, str] = {}
+        self._taken: set[str] = set()
 
     def block(self, node: Node) -> SelectBlock:
         write = _WRITERS.get(type(node))
@@ -134,7 +143,7 @@ class _Renderer:
 
     def reference(self, node: Reference) -> SelectBlock:
         items: dict[str, exp.Expr] = {column.name: ref(src) for src, column in node.fields}
-        return SelectBlock(items, table(node.name), bare=True)
+        return SelectBlock(items, table(self._working.get(node.name, node.name)), bare=True)
 
     def values(self, node: Values) -> SelectBlock:
         names = [c.name for c in node.schema]
@@ -296,13 +305,23 @@ class _Renderer:
 
     def recursive(self, node: Recursive) -> SelectBlock:
         anchor = self.renamed(node.anchor, node.schema)
+        name = self._working[node.name] = self._free(node.name)
         step = self.renamed(node.step, node.schema)
         columns = [exp.to_identifier(n, quoted=True) for n in node.names]
-        alias = exp.TableAlias(this=exp.to_identifier(node.name, quoted=True), columns=columns)
+        alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True), columns=columns)
         body = exp.Union(this=anchor, expression=step, distinct=False)
-        select = SelectBlock(identity(node.names), table(node.name)).to_query()
+        select = SelectBlock(identity(node.names), table(name)).to_query()
         select.set("with_", exp.With(expressions=[exp.CTE(this=body, alias=alias)], recursive=True))
         return self.passed(select, node.names)
+
+    def _free(self, name: str) -> str:
+        """A name for a WITH clause: all of them end up in the outermost query."""
+        free, number = name, 1
+        while free in self._taken:
+            number += 1
+            free = f"{name}_{number}"
+        self._taken.add(free)
+        return free
 
 
 def _value(node: Apply, query: exp.Query) -> exp.Expr:
