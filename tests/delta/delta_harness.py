@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
 import sqlglot
@@ -113,8 +114,17 @@ def window(old: Rows, new: Rows, rng: random.Random, *, noise: bool) -> tuple[Ro
     return changes, Change.MIXED
 
 
+class Frame(NamedTuple):
+    """What one refresh may read: the names of tables at both versions, and the changes."""
+
+    new: dict[str, str]
+    old: dict[str, str]
+    delta: dict[str, str]
+    changes: dict[TableName, Change]
+
+
 class Sandbox:
-    """Tables with versions: each step makes the next one, the last one stays readable."""
+    """Tables with versions: each step makes the next one, all stay readable."""
 
     made = 0
 
@@ -124,33 +134,32 @@ class Sandbox:
         Sandbox.made += 1
         self.con = con
         self.schemas = dict(schemas)
-        self._prefix = f"w{Sandbox.made}"
-        self._version = 0
-        self._tables: list[str] = []
         self.rows = {name: list(rows[name]) for name in schemas}
-        self.new = {name: self._put(name) for name in schemas}
-        self.old, self.delta = dict(self.new), dict(self.new)
-        self.changes: dict[TableName, Change] = {}
+        self._prefix = f"w{Sandbox.made}"
+        self._tables: list[str] = []
+        first = {name: self._put(name, 0) for name in schemas}
+        self.frames = [Frame(first, first, {}, {})]
 
     def step(self, rows: Mapping[str, Rows], rng: random.Random, *, noise: bool) -> None:
         """The next version of the tables; those not named stay as they are."""
-        self._version += 1
-        self.old, self.changes = dict(self.new), {}
+        number, old = len(self.frames), self.frames[-1].new
+        new, delta, changes = dict(old), {}, {}
         for name, after in rows.items():
             weighted, change = window(self.rows[name], after, rng, noise=noise)
             if change is None:
                 continue
-            self.changes[TableName.parse(name)] = change
+            changes[TableName.parse(name)] = change
             columns = (*columns_of(self.schemas[name]), ("__hw_w", "bigint"))
-            self.delta[name] = self._made(f"{name}_delta", columns, weighted)
+            delta[name] = self._made(f"{name}_delta_{number}", columns, weighted)
             self.rows[name] = list(after)
-            self.new[name] = self._put(name)
+            new[name] = self._put(name, number)
+        self.frames.append(Frame(new, old, delta, changes))
 
-    def _put(self, name: str) -> str:
-        return self._made(name, columns_of(self.schemas[name]), self.rows[name])
+    def _put(self, name: str, number: int) -> str:
+        return self._made(f"{name}_{number}", columns_of(self.schemas[name]), self.rows[name])
 
     def _made(self, name: str, columns: tuple[tuple[str, str], ...], rows: Rows) -> str:
-        table = f"{self._prefix}_{name}_{self._version}"
+        table = f"{self._prefix}_{name}"
         create(self.con, table, columns, rows)
         self._tables.append(table)
         return table
@@ -160,22 +169,24 @@ class Sandbox:
         for table in self._tables:
             self.con.execute(f'DROP TABLE "{table}"')
 
-    def answer(self, query: str) -> Counter:
-        """The query itself on the newest tables, as DuckDB understands it."""
-        return bag(self.con.execute(with_tables(query, tuple(self.new.items()))).fetchall())
+    def answer(self, query: str, frame: Frame | None = None) -> Counter:
+        """The query itself on the new tables of a frame, as DuckDB understands it."""
+        text = question(query, tuple(self.schemas))
+        for name, table in (frame or self.frames[-1]).new.items():
+            text = text.replace(f'"__hw_table_{name}"', f'"{table}"')
+        return bag(self.con.execute(text).fetchall())
 
 
 @cache
-def with_tables(query: str, tables: tuple[tuple[str, str], ...]) -> str:
-    """A query of Spark SQL for DuckDB, reading other tables."""
-    names = dict(tables)
+def question(query: str, tables: tuple[str, ...]) -> str:
+    """A query of Spark SQL for DuckDB, with a hole for each table it reads."""
     tree = sqlglot.parse_one(query, read="spark")
     ctes = {c.alias for c in tree.find_all(exp.CTE)}
     for table in list(tree.find_all(exp.Table)):
-        if table.name in names and table.name not in ctes:
+        if table.name in tables and table.name not in ctes:
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
-            table.set("this", exp.to_identifier(names[table.name]))
+            table.set("this", exp.to_identifier(f"__hw_table_{table.name}", quoted=True))
     return translated(tree)
 
 
@@ -185,7 +196,11 @@ class Maintained:
     made = 0
 
     def __init__(
-        self, box: Sandbox, query: str, unique_key: tuple[str, ...] = (), *, before: bool = False
+        self,
+        box: Sandbox,
+        query: str,
+        unique_key: tuple[str, ...] = (),
+        frame: Frame | None = None,
     ) -> None:
         Maintained.made += 1
         self.box, self.query, self.unique_key = box, query, unique_key
@@ -193,15 +208,16 @@ class Maintained:
         self.definition, self.layout = prepared(query, self._schemas, unique_key)
         self._target = f"target_{Maintained.made}"
         self._runs = 0
-        initial = self._filled(self.layout.initial, box.old if before else box.new)
-        box.con.execute(f'CREATE TABLE "{self._target}" AS {initial}')
+        self._frame = frame or box.frames[-1]
+        box.con.execute(f'CREATE TABLE "{self._target}" AS {self._filled(self.layout.initial)}')
         self.stored = self._read()
 
-    def refresh(self) -> tuple[Program, int | None]:
-        """Follow the last step of the sandbox; the program and the rows it says it wrote."""
+    def refresh(self, frame: Frame | None = None) -> tuple[Program, int | None]:
+        """Follow one step of the sandbox; the program and the rows it says it wrote."""
         self._runs += 1
+        self._frame = frame or self.box.frames[-1]
         own = set(self.definition.sources)
-        changes = tuple(sorted(item for item in self.box.changes.items() if item[0] in own))
+        changes = tuple(sorted(item for item in self._frame.changes.items() if item[0] in own))
         program = compiled(self.query, self._schemas, self.unique_key, changes)
         reported = None
         if not program.incremental:
@@ -250,12 +266,12 @@ class Maintained:
             counts = [row[places["__hw_n"]] for row in found]
             assert all(n is not None and n > 0 for n in counts), "a group without rows is stored"
 
-    def _filled(self, template: str, new: Mapping[str, str] | None = None) -> str:
+    def _filled(self, template: str) -> str:
         text = to_duckdb(template).replace('"__hw_target"', f'"{self._target}"')
-        versions = {"new": new or self.box.new, "old": self.box.old, "delta": self.box.delta}
         for i, source in enumerate(self.definition.sources):
-            for at, tables in versions.items():
-                text = text.replace(f'"__hw_src_{i}_{at}"', f'"{tables[source.name]}"')
+            for at in ("new", "old", "delta"):
+                table = getattr(self._frame, at).get(source.name)
+                text = text.replace(f'"__hw_src_{i}_{at}"', f'"{table}"')
         return text.replace("'__hw_run'", f"'run{self._runs}'")
 
 
@@ -296,7 +312,7 @@ def run(query: str, world: World, *, unique_key: tuple[str, ...] = ()) -> Outcom
 
 def followed(query: str, box: Sandbox, unique_key: tuple[str, ...] = ()) -> Outcome:
     """A stream table made before the last step of the sandbox and refreshed after it."""
-    table = Maintained(box, query, unique_key, before=True)
+    table = Maintained(box, query, unique_key, box.frames[-2])
     before, stored_before = table.rows, table.stored
     program, reported = table.refresh()
     return Outcome(

@@ -1,0 +1,1 @@
+"""Random tables, changes and queries, all from one seed; failures are shrunk and kept."""

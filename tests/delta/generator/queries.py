@@ -1,0 +1,124 @@
+"""The table of operators, and the making of one query out of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from generator import groups, joins, shapes, subqueries
+from generator.groups import AGGREGATES
+from generator.maker import Impossible, Maker, Relation
+from generator.tables import Table
+
+Build = Callable[[Maker, int], Relation]
+
+OPERATORS: dict[str, Build] = {
+    "filter": shapes.filtered,
+    "project": shapes.project,
+    "join_inner": joins.inner,
+    "join_left": joins.left_outer,
+    "join_right": joins.right_outer,
+    "join_full": joins.full_outer,
+    "join_cross": joins.cross,
+    "join_semi": joins.semi,
+    "join_anti": joins.anti,
+    "self_join": joins.self_join,
+    "values": joins.values_join,
+    "in": subqueries.as_conjunct("in"),
+    "not_in": subqueries.as_conjunct("not_in"),
+    "exists": subqueries.as_conjunct("exists"),
+    "not_exists": subqueries.as_conjunct("not_exists"),
+    "subquery_or": subqueries.under_or,
+    "subquery_case": subqueries.in_case,
+    "scalar": subqueries.scalar,
+    "scalar_correlated": subqueries.scalar_correlated,
+    "lateral": subqueries.lateral,
+    "cte_twice": subqueries.with_twice,
+    "recursive": subqueries.recursive,
+    "union_all": shapes.set_operation("UNION ALL"),
+    "union": shapes.set_operation("UNION"),
+    "intersect": shapes.set_operation("INTERSECT"),
+    "intersect_all": shapes.set_operation("INTERSECT ALL"),
+    "except": shapes.set_operation("EXCEPT"),
+    "except_all": shapes.set_operation("EXCEPT ALL"),
+    "distinct": groups.distinct,
+    "group_by": groups.group_by,
+    "global_aggregate": groups.global_aggregate,
+    "having": groups.having,
+    "rollup": groups.grouping("ROLLUP"),
+    "cube": groups.grouping("CUBE"),
+    "grouping_sets": groups.grouping("GROUPING SETS"),
+    "window_rank": groups.window_rank,
+    "window_aggregate": groups.window_aggregate,
+    "window_offset": groups.window_offset,
+    "qualify": groups.qualify,
+    "top_k": groups.top_k,
+    "explode": shapes.explode,
+    "pivot": shapes.pivot,
+    "unpivot": shapes.unpivot,
+    "declared_key": joins.declared_key,
+}
+PARTS = (
+    "equi", "null_safe", "residual", "theta", "case", "coalesce", "nullif", "like", "arithmetic",
+)  # fmt: skip
+COUNTED = (*OPERATORS, *PARTS, *AGGREGATES)
+# A key is declared for the whole result: it makes no sense inside.
+_INSIDE = [name for name in OPERATORS if name != "declared_key"]
+DEPTH = 4
+_GROUPING = ("group_by", "global_aggregate", "having", "rollup")
+_TRIES = 40
+
+
+@dataclass(frozen=True)
+class Query:
+    """One generated query."""
+
+    sql: str
+    used: frozenset[str]
+    unique_key: tuple[str, ...] = ()
+
+
+def some_query(
+    rng: random.Random,
+    tables: Sequence[Table],
+    wishes: Sequence[str],
+    *,
+    spark: bool = False,
+    without: frozenset[str] = frozenset(),
+) -> Query:
+    """A query with the wished operators, as far as the tables allow them."""
+    for attempt in range(_TRIES):
+        eager = attempt < _TRIES / 2
+        maker = Maker(rng, tables, list(wishes) if eager else [], spark=spark)
+        maker.build = _builder(without)
+        try:
+            made = _whole(maker)
+        except Impossible:
+            continue
+        if not (eager and maker.wishes):
+            return Query(made.sql, frozenset(maker.used), made.key)
+    raise Impossible
+
+
+def _whole(maker: Maker) -> Relation:
+    if "declared_key" in maker.wishes:
+        maker.use("declared_key")
+        maker.wishes.clear()
+        return joins.declared_key(maker, 1)
+    return maker.relation(DEPTH - maker.rng.choice((0, 0, 1, 2)))
+
+
+def _builder(without: frozenset[str]) -> Build:
+    allowed = [name for name in _INSIDE if name not in without]
+
+    def build(maker: Maker, depth: int) -> Relation:
+        wished = [w for w in maker.wishes if w in allowed]
+        if not wished and any(w in AGGREGATES for w in maker.wishes):
+            wished = [name for name in _GROUPING if name in allowed]
+        eager = wished and (depth <= 1 or maker.chance(0.6))
+        name = maker.rng.choice(wished if eager else allowed)
+        maker.use(name)
+        return OPERATORS[name](maker, depth)
+
+    return build

@@ -1,0 +1,47 @@
+"""Random schemas and their first rows."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from generator.values import BIGINT, DOUBLE, INT, STRING, TYPES, some_value
+
+Rows = list[tuple]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A source table."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+
+    @property
+    def schema(self) -> str:
+        """As a CREATE TABLE would say it."""
+        return ", ".join(f"{name} {kind}" for name, kind in self.columns)
+
+
+def some_tables(rng: random.Random) -> tuple[Table, ...]:
+    """One to four tables of two to five columns; the first ones are keys that can meet."""
+    return tuple(_table(rng, i) for i in range(rng.choice((1, 2, 3, 3, 4))))
+
+
+def _table(rng: random.Random, number: int) -> Table:
+    kinds = [INT, rng.choice((INT, INT, BIGINT))]
+    kinds += rng.sample((*TYPES, DOUBLE, STRING), rng.choice((0, 1, 2, 3, 3)))
+    letters = "abcde"
+    columns = tuple((f"{letters[i]}{number}", kind) for i, kind in enumerate(kinds))
+    return Table(f"t{number}", columns)
+
+
+def some_rows(rng: random.Random, table: Table, count: int) -> Rows:
+    """Rows with repetitions."""
+    rows: Rows = []
+    for _ in range(count):
+        if rows and rng.random() < 0.2:
+            rows.append(rng.choice(rows))
+        else:
+            rows.append(tuple(some_value(rng, kind) for _, kind in table.columns))
+    return rows
