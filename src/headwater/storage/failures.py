@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from headwater.core.errors import (
+    CatalogBusy,
     HeadwaterError,
     Place,
     QueryFailed,
@@ -38,6 +39,7 @@ _BY_TEXT: tuple[tuple[str, type[HeadwaterError], str], ...] = (
     ("NotFoundException", StorageDamaged, ""),
     ("FileNotFoundException", StorageDamaged, ""),
     ("does not exist: file:", StorageDamaged, ""),
+    ("UncheckedSQLException", CatalogBusy, ""),
     ("CommitFailedException", RefreshConflict, ""),
     ("ValidationException: Found conflicting files", RefreshConflict, ""),
     ("[PARSE_", SqlSyntaxError, ""),
