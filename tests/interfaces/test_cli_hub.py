@@ -279,6 +279,7 @@ class TestWorking:
         assert "\nat line 4, column 11\nAS SELECT x FROM orders;\n          ^\n" in done.stderr
 
 
+@pytest.mark.long
 def test_demo_ends_by_itself_with_equal_tables() -> None:
     shown = ok("demo")
     assert "NO_DATA" in shown
