@@ -228,3 +228,17 @@ TRUE
 -- name: values
 SELECT l.id, v.b FROM l JOIN (VALUES (1, 'a'), (2, 'b')) AS v(a, b) ON l.k = v.a
 
+-- name: in_tuple
+SELECT id FROM l WHERE (k, x) IN (SELECT k, y FROM r)
+
+-- name: not_in_tuple
+SELECT id FROM l WHERE (k, x) NOT IN (SELECT k, y FROM r)
+
+-- name: cte_union
+WITH q AS (SELECT k, x FROM l WHERE id > 1) SELECT k FROM q UNION ALL SELECT x FROM q
+
+-- name: group_left_other
+SELECT r.y, COUNT(DISTINCT l.id) AS n FROM l LEFT JOIN r ON l.k = r.k GROUP BY r.y
+
+-- name: same_column_twice
+SELECT id FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.k = l.k AND r.k = l.x)

@@ -16,7 +16,7 @@ SCHEMAS = {
     "d": "k int, v double",
 }
 QUERIES = read_shapes()
-QUICK = {"mixed": 5, "append": 3, "one side": 4, "nothing": 1}
+QUICK = {"mixed": 6, "append": 3, "one side": 4, "nothing": 1}
 LONG = {"mixed": 60, "append": 30, "one side": 30, "nothing": 5}
 
 
@@ -25,7 +25,7 @@ def rows(rng: random.Random, schema: str, count: int) -> list[tuple]:
     as_float = "double" in schema
 
     def value(i: int) -> object:
-        number = rng.choice([None, 1, 2, 3, 4]) if rng.random() < 0.9 else 0
+        number = rng.choice([None, 1, 2, 3]) if rng.random() < 0.9 else 0
         return float(number) if as_float and i == width - 1 and number is not None else number
 
     return [tuple(value(i) for i in range(width)) for _ in range(count)]
@@ -36,13 +36,13 @@ def world(kind: str, seed: int) -> World:
     old, new = {}, {}
     only = {"one side": "l" if seed % 2 else "r", "nothing": ""}.get(kind)
     for table, schema in SCHEMAS.items():
-        before = rows(rng, schema, rng.choice([0, 3, 8]))
+        before = rows(rng, schema, rng.choice(([2, 4], [0, 4, 9], [6, 9], [9, 12])[seed % 4]))
         after = list(before)
         if only in (None, table):
             if kind != "append":
                 rng.shuffle(after)
-                after = after[: rng.randint(0, len(after))]
-                if rng.random() < 0.15:
+                after = after[: rng.randint(len(after) // 3, len(after))]
+                if rng.random() < 0.1:
                     after = []
             after += rows(rng, schema, rng.choice([0, 1, 4]))
         old[table], new[table] = before, after

@@ -34,6 +34,10 @@ def test_all_scenarios_are_here() -> None:
 def test_scenario(scenario: dict[str, str]) -> None:
     if scenario["id"] in SPARK_ONLY:
         pytest.skip(SPARK_ONLY[scenario["id"]])
+    check_scenario(scenario)
+
+
+def check_scenario(scenario: dict[str, str]) -> None:
     for noise in (False, True):
         outcome = run(scenario["query"], scenario_world(scenario, noise=noise))
         if scenario["id"] in FULL:

@@ -18,12 +18,17 @@ def _member(word: str) -> Test:
         inner = maker.source(depth - 1)
         a, b = maker.pair(pool, inner.pool)
         parts = []
-        if maker.chance(0.3):
+        correlated = maker.chance(0.3)
+        if correlated:
             c, d = maker.pair(pool, inner.pool)
             parts.append(f"{d.ref} = {c.ref}")
         if maker.chance(0.4):
             parts.append(predicate(maker, inner.pool, 1))
         where = f" WHERE {' AND '.join(parts)}" if parts else ""
+        if not correlated and maker.chance(0.3):
+            c, d = maker.pair(pool, inner.pool)
+            left, right = f"({a.ref}, {c.ref})", f"{b.ref}, {d.ref}"
+            return f"{left} {word} (SELECT {right} FROM {inner.text}{where})"
         return f"{a.ref} {word} (SELECT {b.ref} FROM {inner.text}{where})"
 
     return test
