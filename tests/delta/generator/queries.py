@@ -91,7 +91,7 @@ def some_query(
     for attempt in range(_TRIES):
         eager = attempt < _TRIES / 2
         maker = Maker(rng, tables, list(wishes) if eager else [], spark=spark)
-        maker.build = _builder(without)
+        maker.build = builder(without)
         try:
             made = _whole(maker)
         except Impossible:
@@ -109,7 +109,8 @@ def _whole(maker: Maker) -> Relation:
     return maker.relation(DEPTH - maker.rng.choice((0, 0, 1, 2)))
 
 
-def _builder(without: frozenset[str]) -> Build:
+def builder(without: frozenset[str] = frozenset()) -> Build:
+    """Makes a query out of any operators but some."""
     allowed = [name for name in _INSIDE if name not in without]
 
     def build(maker: Maker, depth: int) -> Relation:
