@@ -33,7 +33,12 @@ Schemas = Mapping[str, str]
 
 def read_shapes() -> dict[str, str]:
     """The queries of `shapes.sql` by name."""
-    parts = (Path(__file__).parent / "shapes.sql").read_text().split("-- name: ")[1:]
+    return read_queries("shapes.sql")
+
+
+def read_queries(file: str) -> dict[str, str]:
+    """The queries of a file by name."""
+    parts = (Path(__file__).parent / file).read_text().split("-- name: ")[1:]
     return {name.strip(): query.strip() for name, _, query in (p.partition("\n") for p in parts)}
 
 

@@ -1,246 +1,408 @@
--- query
-SELECT a.id, b.id AS other FROM l a JOIN l b ON a.k = b.x
+---- query
+SELECT a.k AS g, b.x AS v FROM l a JOIN l b ON a.k = b.x
 
--- stored as rows with ids, inserted and deleted one by one
-SELECT
-  `id`,
-  `id_1` AS `other`,
-  CONCAT('__hw_run', ':', MONOTONICALLY_INCREASING_ID()) AS `__hw_id`
+-- stored as bag, key __hw_id
+SELECT `k` AS `g`, `x_1` AS `v`, CONCAT('__hw_run', ':', MONOTONICALLY_INCREASING_ID()) AS `__hw_id`
 FROM (
-  SELECT
-    `id`,
-    `k`
-  FROM `__hw_src_0_new`
-) AS t1
+  SELECT `k`
+  FROM `__hw_src_0_new` ) AS t1
 INNER JOIN (
-  SELECT
-    `id` AS `id_1`,
-    `x` AS `x_1`
-  FROM `__hw_src_0_new`
-) AS t2
+  SELECT `x` AS `x_1`
+  FROM `__hw_src_0_new` ) AS t2
   ON `k` = `x_1`
 
--- append changes: append
+-- changed: l append; apply: append
+
 -- statement
-INSERT INTO `__hw_target` (`id`, `other`, `__hw_id`)
-SELECT
-  `id`,
-  `id_1` AS `other`,
-  CONCAT('__hw_run', ':', MONOTONICALLY_INCREASING_ID()) AS `__hw_id`
+INSERT INTO `__hw_target` (`g`, `v`, `__hw_id`)
+SELECT `k` AS `g`, `x_1` AS `v`, CONCAT('__hw_run', ':', MONOTONICALLY_INCREASING_ID()) AS `__hw_id`
 FROM (
-  SELECT
-    `id`,
-    `k`,
-    `id_1`,
-    `x_1`,
-    `__hw_w`
+  SELECT `k`, `x_1`, `__hw_w`
   FROM (
-    SELECT
-      `id`,
-      `k`,
-      `__hw_w`
-    FROM `__hw_src_0_delta`
-  ) AS t1
+    SELECT `k`, `__hw_w`
+    FROM `__hw_src_0_delta` ) AS t1
   INNER JOIN (
-    SELECT
-      `id` AS `id_1`,
-      `x` AS `x_1`
-    FROM `__hw_src_0_old`
-  ) AS t2
+    SELECT `x` AS `x_1`
+    FROM `__hw_src_0_old` ) AS t2
     ON `k` = `x_1`
   UNION ALL
-  SELECT
-    `id`,
-    `k`,
-    `id_1`,
-    `x_1`,
-    `__hw_w`
+  SELECT `k`, `x_1`, `__hw_w`
   FROM (
-    SELECT
-      `id` AS `id_1`,
-      `x` AS `x_1`,
-      `__hw_w`
-    FROM `__hw_src_0_delta`
-  ) AS t3
+    SELECT `x` AS `x_1`, `__hw_w`
+    FROM `__hw_src_0_delta` ) AS t3
   INNER JOIN (
-    SELECT
-      `id`,
-      `k`
-    FROM `__hw_src_0_new`
-  ) AS t4
-    ON `k` = `x_1`
-) AS t5
+    SELECT `k`
+    FROM `__hw_src_0_new` ) AS t4
+    ON `k` = `x_1` ) AS t5
 
--- mixed changes: bag
+-- changed: l mixed; apply: bag
+
 -- __hw_stage_1
-SELECT
-  `id`,
-  `other`,
-  `__hw_w`
+SELECT `g`, `v`, `__hw_w`
 FROM (
-  SELECT
-    `id`,
-    `id_1` AS `other`,
-    SUM(`__hw_w`) AS `__hw_w`
+  SELECT `k` AS `g`, `x_1` AS `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT
-      `id`,
-      `k`,
-      `id_1`,
-      `x_1`,
-      `__hw_w`
+    SELECT `k`, `x_1`, `__hw_w`
     FROM (
-      SELECT
-        `id`,
-        `k`,
-        `__hw_w`
+      SELECT `k`, `__hw_w`
       FROM (
-        SELECT
-          `id`,
-          `k`,
-          SUM(`__hw_w`) AS `__hw_w`
+        SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
         FROM `__hw_src_0_delta`
-        GROUP BY
-          `id`,
-          `k`
-      ) AS t1
-      WHERE
-        `__hw_w` <> 0
-    ) AS t2
+        GROUP BY `k` ) AS t1
+      WHERE `__hw_w` <> 0 ) AS t2
     INNER JOIN (
-      SELECT
-        `id` AS `id_1`,
-        `x` AS `x_1`
-      FROM `__hw_src_0_old`
-    ) AS t3
+      SELECT `x` AS `x_1`
+      FROM `__hw_src_0_old` ) AS t3
       ON `k` = `x_1`
     UNION ALL
-    SELECT
-      `id`,
-      `k`,
-      `id_1`,
-      `x_1`,
-      `__hw_w`
+    SELECT `k`, `x_1`, `__hw_w`
     FROM (
-      SELECT
-        `id_1`,
-        `x_1`,
-        `__hw_w`
+      SELECT `x_1`, `__hw_w`
       FROM (
-        SELECT
-          `id` AS `id_1`,
-          `x` AS `x_1`,
-          SUM(`__hw_w`) AS `__hw_w`
+        SELECT `x` AS `x_1`, SUM(`__hw_w`) AS `__hw_w`
         FROM `__hw_src_0_delta`
-        GROUP BY
-          `id`,
-          `x`
-      ) AS t4
-      WHERE
-        `__hw_w` <> 0
-    ) AS t5
+        GROUP BY `x` ) AS t4
+      WHERE `__hw_w` <> 0 ) AS t5
     INNER JOIN (
-      SELECT
-        `id`,
-        `k`
-      FROM `__hw_src_0_new`
-    ) AS t6
-      ON `k` = `x_1`
-  ) AS t7
-  GROUP BY
-    `id`,
-    `id_1`
-) AS t8
-WHERE
-  `__hw_w` <> 0
+      SELECT `k`
+      FROM `__hw_src_0_new` ) AS t6
+      ON `k` = `x_1` ) AS t7
+  GROUP BY `k`, `x_1` ) AS t8
+WHERE `__hw_w` <> 0
+
 -- __hw_stage_2
-SELECT
-  IF(
-    `__hw_copies` >= -`__hw_w`,
-    `__hw_stored_id`,
-    CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING)
-  ) AS `__hw_id`,
-  CAST(NULL AS INT) AS `id`,
-  CAST(NULL AS INT) AS `other`
+SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
-  SELECT
-    `id`,
-    `other`,
-    `__hw_w`,
-    `__hw_t1`,
-    `__hw_t2`,
-    `__hw_stored_id`,
-    ROW_NUMBER() OVER (PARTITION BY `id`, `other` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`,
-    COUNT(`__hw_stored_id`) OVER (PARTITION BY `id`, `other`) AS `__hw_copies`
+  SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
-    SELECT
-      `id`,
-      `other`,
-      `__hw_w`
+    SELECT `g`, `v`, `__hw_w`
     FROM `__hw_stage_1`
-    WHERE
-      `__hw_w` < 0
-  ) AS t1
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
-    SELECT
-      `id` AS `__hw_t1`,
-      `other` AS `__hw_t2`,
-      `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-  ) AS t2
-    ON `id` IS NOT DISTINCT FROM `__hw_t1` AND `other` IS NOT DISTINCT FROM `__hw_t2`
-) AS t3
-WHERE
-  `__hw_rank` <= -`__hw_w`
+    SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
+    FROM `__hw_target` ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
-SELECT
-  `__hw_id`,
-  `id`,
-  `other`
+SELECT `__hw_id`, `g`, `v`
 FROM (
-  SELECT
-    `id`,
-    `other`,
-    CONCAT('__hw_run', ':', HEX(`__hw_hash`), ':', `__hw_number`) AS `__hw_id`
+  SELECT `g`, `v`, CONCAT('__hw_run', ':', HEX(`__hw_hash`), ':', `__hw_number`) AS `__hw_id`
   FROM (
-    SELECT
-      `id`,
-      `other`,
-      `__hw_hash`,
-      ROW_NUMBER() OVER (PARTITION BY `__hw_hash` ORDER BY `id` NULLS LAST, `other` NULLS LAST) AS `__hw_number`
+    SELECT `g`, `v`, `__hw_hash`, ROW_NUMBER() OVER (PARTITION BY `__hw_hash` ORDER BY `g` NULLS LAST, `v` NULLS LAST) AS `__hw_number`
     FROM (
-      SELECT
-        `id`,
-        `other`,
-        XXHASH64(`id`, `id` IS NULL, `other`, `other` IS NULL) AS `__hw_hash`
+      SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
-        SELECT
-          `id`,
-          `other`,
-          `__hw_w`
+        SELECT `g`, `v`, `__hw_w`
         FROM `__hw_stage_1`
-        WHERE
-          `__hw_w` > 0
-      ) AS t4
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy`
-    ) AS t6
-  ) AS t7
-) AS t8
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
-SELECT
-  `__hw_id`,
-  `id`,
-  `other`
-FROM `__hw_stage_2`
-) AS s
+SELECT `__hw_id`, `g`, `v`
+FROM `__hw_stage_2` ) AS s
 ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
 WHEN MATCHED THEN DELETE
-WHEN NOT MATCHED THEN INSERT (`id`, `other`, `__hw_id`)
-VALUES (
-  s.`id`,
-  s.`other`,
-  s.`__hw_id`
-)
+WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
+VALUES ( s.`g`, s.`v`, s.`__hw_id` )
+
+---- query
+SELECT a.k AS g, b.x AS v FROM l a JOIN l b ON a.k = b.x
+
+-- stored as unique, key g
+SELECT `g`, `v`
+FROM (
+  SELECT `k` AS `g`, `x_1` AS `v`, COUNT(*) OVER (PARTITION BY `k`) AS `__hw_rows`
+  FROM (
+    SELECT `k`
+    FROM `__hw_src_0_new` ) AS t1
+  INNER JOIN (
+    SELECT `x` AS `x_1`
+    FROM `__hw_src_0_new` ) AS t2
+    ON `k` = `x_1` ) AS t3
+WHERE IF( `__hw_rows` = 1, TRUE, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) )
+
+-- changed: l mixed; apply: merge
+
+-- __hw_stage_1
+SELECT `g`, `v`, `__hw_went`, IF( `__hw_came` <= 1, `__hw_w` > 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) ) AS `__hw_new`
+FROM (
+  SELECT `g`, `v`, `__hw_w`, SUM(GREATEST(`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_came`, SUM(GREATEST(-`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_went`
+  FROM (
+    SELECT `k` AS `g`, `x_1` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x_1`, `__hw_w`
+      FROM (
+        SELECT `k`, `__hw_w`
+        FROM (
+          SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+          FROM `__hw_src_0_delta`
+          GROUP BY `k` ) AS t1
+        WHERE `__hw_w` <> 0 ) AS t2
+      INNER JOIN (
+        SELECT `x` AS `x_1`
+        FROM `__hw_src_0_old` ) AS t3
+        ON `k` = `x_1`
+      UNION ALL
+      SELECT `k`, `x_1`, `__hw_w`
+      FROM (
+        SELECT `x_1`, `__hw_w`
+        FROM (
+          SELECT `x` AS `x_1`, SUM(`__hw_w`) AS `__hw_w`
+          FROM `__hw_src_0_delta`
+          GROUP BY `x` ) AS t4
+        WHERE `__hw_w` <> 0 ) AS t5
+      INNER JOIN (
+        SELECT `k`
+        FROM `__hw_src_0_new` ) AS t6
+        ON `k` = `x_1` ) AS t7
+    GROUP BY `k`, `x_1` ) AS t8
+  WHERE `__hw_w` <> 0 ) AS t9
+WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 )
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `g`, `v`, `__hw_went`, `__hw_new`
+FROM `__hw_stage_1` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`g`
+WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
+WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
+WHEN NOT MATCHED THEN INSERT (`g`, `v`)
+VALUES ( IF(s.`__hw_new`, s.`g`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS INT)), s.`v` )
+
+---- query
+SELECT g, COUNT(*) AS n, SUM(v) AS s FROM (SELECT a.k AS g, b.x AS v FROM l a JOIN l b ON a.k = b.x) q GROUP BY g
+
+-- stored as state, key g
+SELECT `k` AS `g`, `__hw_n` AS `n`, CASE WHEN `__hw_c2` > 0 THEN `__hw_s1` END AS `s`, `__hw_n`, `__hw_s1`, `__hw_c2`
+FROM (
+  SELECT `k`, COUNT(*) AS `__hw_n`, COALESCE(SUM(`x_1`), 0) AS `__hw_s1`, COUNT(CASE WHEN NOT ( `x_1` ) IS NULL THEN 1 END) AS `__hw_c2`
+  FROM (
+    SELECT `k`
+    FROM `__hw_src_0_new` ) AS t1
+  INNER JOIN (
+    SELECT `x` AS `x_1`
+    FROM `__hw_src_0_new` ) AS t2
+    ON `k` = `x_1`
+  GROUP BY `k` ) AS t3
+
+-- changed: l mixed; apply: merge
+
+-- __hw_stage_1
+SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
+FROM (
+  SELECT `k`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`x_1` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `x_1` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
+  FROM (
+    SELECT `k`, `x_1`, `__hw_w`
+    FROM (
+      SELECT `k`, `__hw_w`
+      FROM (
+        SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+        FROM `__hw_src_0_delta`
+        GROUP BY `k` ) AS t1
+      WHERE `__hw_w` <> 0 ) AS t2
+    INNER JOIN (
+      SELECT `x` AS `x_1`
+      FROM `__hw_src_0_old` ) AS t3
+      ON `k` = `x_1`
+    UNION ALL
+    SELECT `k`, `x_1`, `__hw_w`
+    FROM (
+      SELECT `x_1`, `__hw_w`
+      FROM (
+        SELECT `x` AS `x_1`, SUM(`__hw_w`) AS `__hw_w`
+        FROM `__hw_src_0_delta`
+        GROUP BY `x` ) AS t4
+      WHERE `__hw_w` <> 0 ) AS t5
+    INNER JOIN (
+      SELECT `k`
+      FROM `__hw_src_0_new` ) AS t6
+      ON `k` = `x_1` ) AS t7
+  GROUP BY `k` ) AS t8
+WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
+FROM `__hw_stage_1` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`k`
+WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
+WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
+WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
+VALUES ( s.`k`, s.`__hw_d_n`, CASE WHEN s.`__hw_d_c2` > 0 THEN s.`__hw_d_s1` END, IF(s.`__hw_d_n` >= 1, s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), s.`__hw_d_s1`, s.`__hw_d_c2` )
+
+---- query
+SELECT g, COUNT(DISTINCT v) AS n FROM (SELECT a.k AS g, b.x AS v FROM l a JOIN l b ON a.k = b.x) q GROUP BY g
+
+-- stored as keyed, key g
+SELECT `k` AS `g`, `n`
+FROM (
+  SELECT `k`, COUNT(DISTINCT `x_1`) AS `n`
+  FROM (
+    SELECT `k`
+    FROM `__hw_src_0_new` ) AS t1
+  INNER JOIN (
+    SELECT `x` AS `x_1`
+    FROM `__hw_src_0_new` ) AS t2
+    ON `k` = `x_1`
+  GROUP BY `k` ) AS t3
+
+-- changed: l mixed; apply: replace_keys
+
+-- __hw_stage_1
+SELECT DISTINCT
+  `g` AS `__hw_f1`
+FROM (
+  SELECT `k` AS `g`
+  FROM `__hw_src_0_delta`
+  UNION ALL
+  SELECT `x` AS `g`
+  FROM `__hw_src_0_delta` ) AS t1
+
+-- __hw_stage_2
+SELECT `__hw_f1`, `g`, `n`, `__hw_here`
+FROM (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t1
+LEFT JOIN (
+  SELECT `k` AS `g`, `n`, TRUE AS `__hw_here`
+  FROM (
+    SELECT `k`, COUNT(DISTINCT `x_1`) AS `n`
+    FROM (
+      SELECT `k`
+      FROM `__hw_src_0_new` ) AS t2
+    LEFT SEMI JOIN (
+      SELECT `__hw_f1`
+      FROM `__hw_stage_1` ) AS t3
+      ON `k` IS NOT DISTINCT FROM `__hw_f1`
+    INNER JOIN (
+      SELECT `x_1`
+      FROM (
+        SELECT `x` AS `x_1`
+        FROM `__hw_src_0_new` ) AS t4
+      LEFT SEMI JOIN (
+        SELECT `__hw_f1`
+        FROM `__hw_stage_1` ) AS t5
+        ON `x_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t6
+      ON `k` = `x_1`
+    GROUP BY `k` ) AS t7 ) AS t8
+  ON `g` IS NOT DISTINCT FROM `__hw_f1`
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_f1`, `g`, `n`, `__hw_here`
+FROM `__hw_stage_2` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
+WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
+WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
+VALUES ( s.`g`, s.`n` )
+
+---- query
+SELECT g, v, COUNT(*) OVER (PARTITION BY g) AS n FROM (SELECT a.k AS g, b.x AS v FROM l a JOIN l b ON a.k = b.x) q
+
+-- stored as replace, key __hw_id
+SELECT `k` AS `g`, `x_1` AS `v`, `n`, CONCAT('__hw_run', ':', MONOTONICALLY_INCREASING_ID()) AS `__hw_id`
+FROM (
+  SELECT `k`, `x_1`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
+  FROM (
+    SELECT `k`
+    FROM `__hw_src_0_new` ) AS t1
+  INNER JOIN (
+    SELECT `x` AS `x_1`
+    FROM `__hw_src_0_new` ) AS t2
+    ON `k` = `x_1` ) AS t3
+
+-- changed: l mixed; apply: replace_keys
+
+-- __hw_stage_1
+SELECT DISTINCT
+  `g` AS `__hw_f1`
+FROM (
+  SELECT `k` AS `g`
+  FROM `__hw_src_0_delta`
+  UNION ALL
+  SELECT `x` AS `g`
+  FROM `__hw_src_0_delta` ) AS t1
+
+-- __hw_stage_2
+SELECT `g`, `v`, `n`, `__hw_w`
+FROM (
+  SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k` AS `g`, `x_1` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x_1`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_new` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `k` IS NOT DISTINCT FROM `__hw_f1`
+      INNER JOIN (
+        SELECT `x_1`
+        FROM (
+          SELECT `x` AS `x_1`
+          FROM `__hw_src_0_new` ) AS t3
+        LEFT SEMI JOIN (
+          SELECT `__hw_f1`
+          FROM `__hw_stage_1` ) AS t4
+          ON `x_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
+        ON `k` = `x_1` ) AS t6
+    UNION ALL
+    SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `g`, `v`, `n`
+      FROM `__hw_target` ) AS t7
+    LEFT SEMI JOIN (
+      SELECT `__hw_f1`
+      FROM `__hw_stage_1` ) AS t8
+      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t9
+  GROUP BY `g`, `v`, `n` ) AS t10
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_3
+SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
+FROM (
+  SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
+  FROM (
+    SELECT `g`, `v`, `n`, `__hw_w`
+    FROM `__hw_stage_2`
+    WHERE `__hw_w` < 0 ) AS t1
+  LEFT JOIN (
+    SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
+    FROM `__hw_target` ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1`
+    AND `v` IS NOT DISTINCT FROM `__hw_t2`
+    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
+WHERE `__hw_rank` <= -`__hw_w`
+UNION ALL
+SELECT `__hw_id`, `g`, `v`, `n`
+FROM (
+  SELECT `g`, `v`, `n`, CONCAT('__hw_run', ':', HEX(`__hw_hash`), ':', `__hw_number`) AS `__hw_id`
+  FROM (
+    SELECT `g`, `v`, `n`, `__hw_hash`, ROW_NUMBER() OVER (PARTITION BY `__hw_hash` ORDER BY `g` NULLS LAST, `v` NULLS LAST, `n` NULLS LAST) AS `__hw_number`
+    FROM (
+      SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
+      FROM (
+        SELECT `g`, `v`, `n`, `__hw_w`
+        FROM `__hw_stage_2`
+        WHERE `__hw_w` > 0 ) AS t4
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_id`, `g`, `v`, `n`
+FROM `__hw_stage_3` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+WHEN MATCHED THEN DELETE
+WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
+VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -1,0 +1,287 @@
+---- query
+SELECT k AS g, p1 AS v FROM l PIVOT (SUM(id) FOR x IN (1 AS p1, 2 AS p2))
+
+-- stored as keyed, key g
+SELECT `k` AS `g`, `p1` AS `v`
+FROM (
+  SELECT `id`, `k`, `x`
+  FROM `__hw_src_0_new` )
+PIVOT(SUM(`id`) FOR `x` IN (1 AS `p1`, 2 AS `p2`))
+
+-- changed: l append; apply: replace_keys
+
+-- __hw_stage_1
+SELECT DISTINCT
+  `k` AS `__hw_f1`
+FROM `__hw_src_0_delta`
+
+-- __hw_stage_2
+SELECT `__hw_f1`, `g`, `v`, `__hw_here`
+FROM (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t1
+LEFT JOIN (
+  SELECT `k` AS `g`, `p1` AS `v`, TRUE AS `__hw_here`
+  FROM (
+    SELECT `id`, `k`, `x`
+    FROM (
+      SELECT `id`, `k`, `x`
+      FROM `__hw_src_0_new` ) AS t2
+    LEFT SEMI JOIN (
+      SELECT `__hw_f1`
+      FROM `__hw_stage_1` ) AS t3
+      ON `k` IS NOT DISTINCT FROM `__hw_f1` )
+  PIVOT(SUM(`id`) FOR `x` IN (1 AS `p1`, 2 AS `p2`)) ) AS t4
+  ON `g` IS NOT DISTINCT FROM `__hw_f1`
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_f1`, `g`, `v`, `__hw_here`
+FROM `__hw_stage_2` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
+WHEN MATCHED AND (NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = s.`v`
+WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
+VALUES ( s.`g`, s.`v` )
+
+-- changed: l mixed; apply: replace_keys
+
+-- __hw_stage_1
+SELECT DISTINCT
+  `k` AS `__hw_f1`
+FROM `__hw_src_0_delta`
+
+-- __hw_stage_2
+SELECT `__hw_f1`, `g`, `v`, `__hw_here`
+FROM (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t1
+LEFT JOIN (
+  SELECT `k` AS `g`, `p1` AS `v`, TRUE AS `__hw_here`
+  FROM (
+    SELECT `id`, `k`, `x`
+    FROM (
+      SELECT `id`, `k`, `x`
+      FROM `__hw_src_0_new` ) AS t2
+    LEFT SEMI JOIN (
+      SELECT `__hw_f1`
+      FROM `__hw_stage_1` ) AS t3
+      ON `k` IS NOT DISTINCT FROM `__hw_f1` )
+  PIVOT(SUM(`id`) FOR `x` IN (1 AS `p1`, 2 AS `p2`)) ) AS t4
+  ON `g` IS NOT DISTINCT FROM `__hw_f1`
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_f1`, `g`, `v`, `__hw_here`
+FROM `__hw_stage_2` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
+WHEN MATCHED AND (NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = s.`v`
+WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
+VALUES ( s.`g`, s.`v` )
+
+---- query
+SELECT g, COUNT(*) AS n, SUM(v) AS s FROM (SELECT k AS g, p1 AS v FROM l PIVOT (SUM(id) FOR x IN (1 AS p1, 2 AS p2))) q GROUP BY g
+
+-- stored as state, key g
+SELECT `k` AS `g`, `__hw_n` AS `n`, CASE WHEN `__hw_c2` > 0 THEN `__hw_s1` END AS `s`, `__hw_n`, `__hw_s1`, `__hw_c2`
+FROM (
+  SELECT `k`, COUNT(*) AS `__hw_n`, COALESCE(SUM(`p1`), 0) AS `__hw_s1`, COUNT(CASE WHEN NOT ( `p1` ) IS NULL THEN 1 END) AS `__hw_c2`
+  FROM (
+    SELECT `id`, `k`, `x`
+    FROM `__hw_src_0_new` )
+  PIVOT(SUM(`id`) FOR `x` IN (1 AS `p1`, 2 AS `p2`))
+  GROUP BY `k` ) AS t1
+
+-- changed: l mixed; apply: merge
+
+-- __hw_stage_1
+SELECT DISTINCT
+  `k` AS `__hw_f1`
+FROM `__hw_src_0_delta`
+
+-- __hw_stage_2
+SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
+FROM (
+  SELECT `k`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`p1` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `p1` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
+  FROM (
+    SELECT `k`, `p1`, `p2`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `id`, `k`, `x`
+      FROM (
+        SELECT `id`, `k`, `x`
+        FROM `__hw_src_0_new` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `k` IS NOT DISTINCT FROM `__hw_f1` )
+    PIVOT(SUM(`id`) FOR `x` IN (1 AS `p1`, 2 AS `p2`))
+    UNION ALL
+    SELECT `k`, `p1`, `p2`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `id`, `k`, `x`
+      FROM (
+        SELECT `id`, `k`, `x`
+        FROM `__hw_src_0_old` ) AS t3
+      LEFT SEMI JOIN (
+        SELECT `__hw_f1`
+        FROM `__hw_stage_1` ) AS t4
+        ON `k` IS NOT DISTINCT FROM `__hw_f1` )
+    PIVOT(SUM(`id`) FOR `x` IN (1 AS `p1`, 2 AS `p2`)) ) AS t5
+  GROUP BY `k` ) AS t6
+WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
+FROM `__hw_stage_2` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`k`
+WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
+WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
+WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
+VALUES ( s.`k`, s.`__hw_d_n`, CASE WHEN s.`__hw_d_c2` > 0 THEN s.`__hw_d_s1` END, IF(s.`__hw_d_n` >= 1, s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), s.`__hw_d_s1`, s.`__hw_d_c2` )
+
+---- query
+SELECT g, COUNT(DISTINCT v) AS n FROM (SELECT k AS g, p1 AS v FROM l PIVOT (SUM(id) FOR x IN (1 AS p1, 2 AS p2))) q GROUP BY g
+
+-- stored as keyed, key g
+SELECT `k` AS `g`, `n`
+FROM (
+  SELECT `k`, COUNT(DISTINCT `p1`) AS `n`
+  FROM (
+    SELECT `id`, `k`, `x`
+    FROM `__hw_src_0_new` )
+  PIVOT(SUM(`id`) FOR `x` IN (1 AS `p1`, 2 AS `p2`))
+  GROUP BY `k` ) AS t1
+
+-- changed: l mixed; apply: replace_keys
+
+-- __hw_stage_1
+SELECT DISTINCT
+  `k` AS `__hw_f1`
+FROM `__hw_src_0_delta`
+
+-- __hw_stage_2
+SELECT `__hw_f1`, `g`, `n`, `__hw_here`
+FROM (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t1
+LEFT JOIN (
+  SELECT `k` AS `g`, `n`, TRUE AS `__hw_here`
+  FROM (
+    SELECT `k`, COUNT(DISTINCT `p1`) AS `n`
+    FROM (
+      SELECT `id`, `k`, `x`
+      FROM (
+        SELECT `id`, `k`, `x`
+        FROM `__hw_src_0_new` ) AS t2
+      LEFT SEMI JOIN (
+        SELECT `__hw_f1`
+        FROM `__hw_stage_1` ) AS t3
+        ON `k` IS NOT DISTINCT FROM `__hw_f1` )
+    PIVOT(SUM(`id`) FOR `x` IN (1 AS `p1`, 2 AS `p2`))
+    GROUP BY `k` ) AS t4 ) AS t5
+  ON `g` IS NOT DISTINCT FROM `__hw_f1`
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_f1`, `g`, `n`, `__hw_here`
+FROM `__hw_stage_2` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
+WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
+WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
+VALUES ( s.`g`, s.`n` )
+
+---- query
+SELECT g, v, COUNT(*) OVER (PARTITION BY g) AS n FROM (SELECT k AS g, p1 AS v FROM l PIVOT (SUM(id) FOR x IN (1 AS p1, 2 AS p2))) q
+
+-- stored as replace, key __hw_id
+SELECT `k` AS `g`, `p1` AS `v`, `n`, CONCAT('__hw_run', ':', MONOTONICALLY_INCREASING_ID()) AS `__hw_id`
+FROM (
+  SELECT `k`, `p1`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
+  FROM (
+    SELECT `id`, `k`, `x`
+    FROM `__hw_src_0_new` )
+  PIVOT(SUM(`id`) FOR `x` IN (1 AS `p1`, 2 AS `p2`)) ) AS t1
+
+-- changed: l mixed; apply: replace_keys
+
+-- __hw_stage_1
+SELECT DISTINCT
+  `k` AS `__hw_f1`
+FROM `__hw_src_0_delta`
+
+-- __hw_stage_2
+SELECT `g`, `v`, `n`, `__hw_w`
+FROM (
+  SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k` AS `g`, `p1` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`, `p1`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
+      FROM (
+        SELECT `id`, `k`, `x`
+        FROM (
+          SELECT `id`, `k`, `x`
+          FROM `__hw_src_0_new` ) AS t1
+        LEFT SEMI JOIN (
+          SELECT `__hw_f1`
+          FROM `__hw_stage_1` ) AS t2
+          ON `k` IS NOT DISTINCT FROM `__hw_f1` )
+      PIVOT(SUM(`id`) FOR `x` IN (1 AS `p1`, 2 AS `p2`)) ) AS t3
+    UNION ALL
+    SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `g`, `v`, `n`
+      FROM `__hw_target` ) AS t4
+    LEFT SEMI JOIN (
+      SELECT `__hw_f1`
+      FROM `__hw_stage_1` ) AS t5
+      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t6
+  GROUP BY `g`, `v`, `n` ) AS t7
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_3
+SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS BIGINT) AS `v`, CAST(NULL AS BIGINT) AS `n`
+FROM (
+  SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
+  FROM (
+    SELECT `g`, `v`, `n`, `__hw_w`
+    FROM `__hw_stage_2`
+    WHERE `__hw_w` < 0 ) AS t1
+  LEFT JOIN (
+    SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
+    FROM `__hw_target` ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1`
+    AND `v` IS NOT DISTINCT FROM `__hw_t2`
+    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
+WHERE `__hw_rank` <= -`__hw_w`
+UNION ALL
+SELECT `__hw_id`, `g`, `v`, `n`
+FROM (
+  SELECT `g`, `v`, `n`, CONCAT('__hw_run', ':', HEX(`__hw_hash`), ':', `__hw_number`) AS `__hw_id`
+  FROM (
+    SELECT `g`, `v`, `n`, `__hw_hash`, ROW_NUMBER() OVER (PARTITION BY `__hw_hash` ORDER BY `g` NULLS LAST, `v` NULLS LAST, `n` NULLS LAST) AS `__hw_number`
+    FROM (
+      SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
+      FROM (
+        SELECT `g`, `v`, `n`, `__hw_w`
+        FROM `__hw_stage_2`
+        WHERE `__hw_w` > 0 ) AS t4
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_id`, `g`, `v`, `n`
+FROM `__hw_stage_3` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+WHEN MATCHED THEN DELETE
+WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
+VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )
