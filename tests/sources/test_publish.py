@@ -160,8 +160,8 @@ class Meddling(JdbcTables):
         inside = self._commits
 
         class Between(RefCommits):
-            def _catalog(commits) -> Any:  # noqa: N805 - self is the outer one
-                catalog = inside._catalog()
+            def open(commits) -> Any:  # noqa: N805 - self is the outer one
+                catalog = inside.open()
                 if self.times < 2:
                     return _CommitLater(catalog, self)
                 return catalog
