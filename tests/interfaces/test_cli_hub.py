@@ -80,6 +80,8 @@ def loaded(*args: str) -> set[str]:
 def ok(*args: str, java: bool = True, code: int = 0) -> str:
     done = headwater(*args, java=java)
     assert done.returncode == code, f"{args}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    told = [line for line in done.stderr.splitlines() if not line.startswith("warning: ")]
+    assert code != 0 or told == [], f"{args}: {done.stderr}"
     return done.stdout
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.core.errors import SparkUnavailable
 from headwater.storage.failures import translate
 from headwater.storage.jars import jar_conf
+from headwater.storage.jvm import LOGGING, start_jvm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -40,9 +41,8 @@ _START_SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseParallelGC",
+    "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -XX:+UseParallelGC {LOGGING}",
     "spark.sql.shuffle.partitions": str(min(4, os.cpu_count() or 2)),
-    "spark.log.level": "ERROR",
     "spark.sql.extensions": EXTENSIONS,
 }
 
@@ -161,7 +161,10 @@ def _start(lake: Lake) -> SparkSession:
     for key, value in conf.items():
         builder = builder.config(key, value)
     try:
+        start_jvm(conf)
         return builder.getOrCreate()
+    except SparkUnavailable:
+        raise
     except Exception as error:
         raise SparkUnavailable(
             f"Spark did not start: {_first_line(error)}",

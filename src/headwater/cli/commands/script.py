@@ -61,7 +61,12 @@ def _fetch(hub: Hub, text: str, limit: int) -> tuple[list[str], list[list[Any]],
     frame = hub.sql(text)
     if not frame.columns:
         return [], [], False
-    found = frame.take(limit + 1) if limit else frame.collect()
+    try:
+        found = frame.take(limit + 1) if limit else frame.collect()
+    except Exception as error:
+        from headwater.storage.failures import translate
+
+        raise translate(error, text) from error
     shown = found[:limit] if limit else found
     return frame.columns, [[_plain(v) for v in row] for row in shown], len(shown) < len(found)
 
