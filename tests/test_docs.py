@@ -34,8 +34,9 @@ WHOLE = ("cli.md", "settings.md", "errors.md")
 WRITTEN = [p for p in PAGES if p.name not in WHOLE]
 
 
-def _scripts_docs() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("scripts_docs", ROOT / "scripts" / "docs.py")
+def _script(name: str) -> ModuleType:
+    file = ROOT / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"scripts_{name}", file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -43,7 +44,7 @@ def _scripts_docs() -> ModuleType:
     return module
 
 
-DOCS = _scripts_docs()
+DOCS = _script("docs")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -224,3 +225,27 @@ def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
 def test_lines_are_short(page: Path) -> None:
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         assert len(line) <= 120 or line.startswith("|"), f"{name_of(page)}:{number}"
+
+
+@pytest.mark.parametrize(
+    ("measured", "stated", "wrong"),
+    [
+        (93.47, "93.4", ""),
+        (93.47, "91.0", ""),
+        (93.47, "93.5", "states 93.5 %, measured is 93.4 %"),
+        (89.99, "89.9", "below the mark"),
+        (93.47, "about ninety", "does not state"),
+    ],
+)
+def test_readme_cannot_state_more_coverage_than_measured(
+    measured: float, stated: str, wrong: str
+) -> None:
+    problems = _script("coverage").judge(
+        measured, f"# H\n\nLine coverage of the pure packages: {stated} %\n"
+    )
+    assert [wrong in p for p in problems] == [True] * bool(wrong)
+
+
+def test_readme_states_coverage() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert _script("coverage").judge(100.0, readme) == []
