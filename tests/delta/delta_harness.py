@@ -101,20 +101,30 @@ def forget() -> None:
         known.cache_clear()
 
 
-def window(old: Rows, new: Rows, rng: random.Random, *, noise: bool) -> tuple[Rows, Change | None]:
-    """Weighted rows that lead from old to new, not netted, and what a source would call them."""
+def window(
+    old: Rows, new: Rows, rng: random.Random, *, noise: bool, passing: Rows | None = None
+) -> tuple[Rows, Change | None]:
+    """Weighted rows that lead from old to new, not netted, and what a source would call them.
+
+    Noise are rows that were rewritten unchanged and rows that came and went again. `passing` are
+    more of the latter, which no version holds.
+    """
+    gone = [*(passing or ())]
     before, after = Counter(old), Counter(new)
     went, came = list((before - after).elements()), list((after - before).elements())
-    if not went and not came and not noise:
+    if not (went or came or noise or gone):
         return [], None
-    if not went and not noise:
+    if not (went or noise or gone):
         return [(*r, 1) for r in came], Change.APPEND
     kept = list((before & after).elements())
     repeated = [r for r in kept if rng.random() < 0.5] if noise else []
     changes = [(*r, -1) for r in went + repeated] + [(*r, 1) for r in came + repeated]
     if noise and came:
-        passing = rng.choice(came)
-        changes += [(*passing, 1), (*passing, -1)]
+        gone.append(rng.choice(came))
+        one, other = rng.choice(came), rng.choice(old or came)
+        cut = rng.randrange(len(one))
+        gone.append((*one[:cut], *other[cut:]))
+    changes += [(*row, weight) for row in gone for weight in (1, -1)]
     rng.shuffle(changes)
     return changes, Change.MIXED
 
@@ -145,12 +155,20 @@ class Sandbox:
         first = {name: self._put(name, 0) for name in schemas}
         self.frames = [Frame(first, first, {}, {})]
 
-    def step(self, rows: Mapping[str, Rows], rng: random.Random, *, noise: bool) -> None:
+    def step(
+        self,
+        rows: Mapping[str, Rows],
+        rng: random.Random,
+        *,
+        noise: bool,
+        passing: Mapping[str, Rows] | None = None,
+    ) -> None:
         """The next version of the tables; those not named stay as they are."""
         number, old = len(self.frames), self.frames[-1].new
         new, delta, changes = dict(old), {}, {}
         for name, after in rows.items():
-            weighted, change = window(self.rows[name], after, rng, noise=noise)
+            extra = (passing or {}).get(name)
+            weighted, change = window(self.rows[name], after, rng, noise=noise, passing=extra)
             if change is None:
                 continue
             changes[TableName.parse(name)] = change
@@ -301,17 +319,19 @@ class World:
     new: dict[str, Rows]
     noise: bool = True
     random: random.Random = field(default_factory=lambda: random.Random(7))
+    passing: dict[str, Rows] = field(default_factory=dict)
 
     def window(self, name: str) -> tuple[Rows, Change | None]:
         """Weighted rows that lead from old to new, not netted."""
-        return window(self.old[name], self.new[name], self.random, noise=self.noise)
+        extra = self.passing.get(name)
+        return window(self.old[name], self.new[name], self.random, noise=self.noise, passing=extra)
 
 
 def run(query: str, world: World, *, unique_key: tuple[str, ...] = ()) -> Outcome:
     """Create the stream table at the old content, refresh it to the new one, read it."""
     with scratch() as con:
         box = Sandbox(con, world.schemas, world.old)
-        box.step(world.new, world.random, noise=world.noise)
+        box.step(world.new, world.random, noise=world.noise, passing=world.passing)
         return followed(query, box, unique_key)
 
 

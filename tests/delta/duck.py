@@ -51,8 +51,12 @@ def to_duckdb(text: str) -> str:
 
 def translated(tree: exp.Expr) -> str:
     """A statement of Spark SQL as DuckDB runs it; changes the tree."""
-    for node in list(tree.find_all(exp.Anonymous, exp.Group, exp.CountIf)):
-        if isinstance(node, exp.Group):
+    for node in list(tree.find_all(exp.Anonymous, exp.Group, exp.CountIf, exp.TryCast)):
+        if isinstance(node, exp.TryCast):
+            # sqlglot takes a plain CAST of Spark for one that never fails.
+            if not node.args.get("safe"):
+                node.replace(exp.Cast(this=node.this, to=node.args["to"]))
+        elif isinstance(node, exp.Group):
             _drop_empty_total(node)
         elif isinstance(node, exp.CountIf):
             # Over unknown conditions only, DuckDB's own gives NULL.

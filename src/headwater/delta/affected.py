@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headwater.core.errors import PlanBug
+from headwater.delta.careful import failing
 from headwater.delta.change import renamed
 from headwater.delta.context import has_clock
 from headwater.delta.predicates import equal_columns, plain
@@ -95,7 +96,8 @@ def _project(node: Project, columns: Columns, ctx: DeltaContext) -> list[Node] |
     wanted = [items[c] for c in columns]
     used = {n for _, e in wanted for n in names_in(e)}
     needed = tuple(n for n in node.input.names if n in used)
-    if not needed:
+    fails = failing(node.input.columns)
+    if not needed or any(fails(e) for _, e in wanted):
         return None
     return [Project(part, tuple(wanted)) for part in _parts(node.input, needed, ctx)]
 

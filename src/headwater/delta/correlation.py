@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
+from headwater.delta.careful import careful
 from headwater.delta.change import passed
 from headwater.delta.predicates import all_of, conjuncts, matches, plain, uses_only
 from headwater.delta.restrict import restrict
@@ -88,8 +89,8 @@ def narrowed(subquery: Node, keys: Node, columns: Sequence[str]) -> Node:
 
 
 def _keys(tie: Tie, names: tuple[str, ...], ctx: DeltaContext) -> Node:
-    delta = ctx.change(tie.relation)
-    items = tuple((Column(n), e.copy()) for n, e in zip(names, tie.inner, strict=True))
+    delta, guard = careful(ctx.change(tie.relation), tie.inner)
+    items = tuple((Column(n), guard(e).copy()) for n, e in zip(names, tie.inner, strict=True))
     return Project(delta.tree, items)
 
 

@@ -4,13 +4,18 @@ gained = L⁰ ⋉ D(R) ▷ R⁰ ⋉ R¹ (first partner came), lost = L⁰ ⋉ D(
 
 R⁰ and R¹ are restricted to the keys of D(R): a left row that passed the first semi-join can meet
 partners only under those keys. Without an equality in the condition they are read whole.
+
+The terms pair old rows with new ones. A condition that can fail must not see such pairs: then both
+versions are computed for the affected keys, each by itself.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from headwater.delta.predicates import equal_columns
+from headwater.delta.careful import fails_on_one, fails_on_pairs
+from headwater.delta.keyed import keyed_delta
+from headwater.delta.predicates import conjuncts, equal_columns
 from headwater.delta.restrict import restrict
 from headwater.sql.operators import Join, JoinKind
 
@@ -27,6 +32,29 @@ class Flips(NamedTuple):
 
     gained: Node
     lost: Node | None
+
+
+def in_versions(
+    node: Join, left: Delta | None, right: Delta | None, ctx: DeltaContext
+) -> Delta | None:
+    """The delta by recomputing, where the condition can fail on pairs of no version; else None."""
+    grows = all(d is None or d.inserts_only for d in (left, right))
+    if grows or not any(_fails(part, node) for part in conjuncts(node.condition)):
+        return None
+    pairs = equal_columns(node.condition, node.left, node.right)
+    match node.kind:
+        case JoinKind.FULL:
+            columns: list[str] = []
+        case JoinKind.RIGHT:
+            columns = [b for _, b in pairs]
+        case _:
+            columns = [a for a, _ in pairs]
+    return keyed_delta(node, list(dict.fromkeys(columns)), ctx)
+
+
+def _fails(part: exp.Expr, node: Join) -> bool:
+    sides = (node.left, node.right)
+    return fails_on_pairs(part, sides) or any(fails_on_one(part, side) for side in sides)
 
 
 def flips(

@@ -183,18 +183,39 @@ def _as_decimal(e: exp.Expr, type: str) -> tuple[int, int] | None:
     return decimal_of(type)
 
 
+def decimal_fits(e: exp.Expr, column: TypeOf) -> bool:
+    """Whether an operation on decimals has room for every result: it cannot overflow."""
+    left, right = type_of(e.this, column), type_of(e.expression, column)
+    if left is None or right is None or (is_integer(left) and is_integer(right)):
+        return False
+    a, b = _as_decimal(e.this, left), _as_decimal(e.expression, right)
+    digits = _decimal_digits(type(e), a, b) if a and b else None
+    if digits is None:
+        return False
+    precision, scale = digits
+    return precision - scale <= _MAX_PRECISION - min(scale, _MIN_ADJUSTED_SCALE)
+
+
 def _decimal_result(kind: type[exp.Expr], a: tuple[int, int], b: tuple[int, int]) -> str | None:
+    digits = _decimal_digits(kind, a, b)
+    return _adjusted(*digits) if digits else None
+
+
+def _decimal_digits(
+    kind: type[exp.Expr], a: tuple[int, int], b: tuple[int, int]
+) -> tuple[int, int] | None:
+    """Precision and scale that hold every result, were there room for them."""
     (p1, s1), (p2, s2) = a, b
     if kind in (exp.Add, exp.Sub):
         scale = max(s1, s2)
-        return _adjusted(max(p1 - s1, p2 - s2) + scale + 1, scale)
+        return max(p1 - s1, p2 - s2) + scale + 1, scale
     if kind is exp.Mul:
-        return _adjusted(p1 + p2 + 1, s1 + s2)
+        return p1 + p2 + 1, s1 + s2
     if kind is exp.Div:
         scale = max(_MIN_ADJUSTED_SCALE, s1 + p2 + 1)
-        return _adjusted(p1 - s1 + s2 + scale, scale)
+        return p1 - s1 + s2 + scale, scale
     if kind is exp.Mod:
-        return _adjusted(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
+        return min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2)
     return None
 
 

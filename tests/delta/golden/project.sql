@@ -23,9 +23,13 @@ SELECT `g`, `v`, `__hw_w`
 FROM (
   SELECT `g`, `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k` + 1 AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
-    FROM `__hw_src_0_delta` ) AS t1
-  GROUP BY `g`, `v` ) AS t2
+    SELECT CASE WHEN `__hw_w` <> 0 THEN `k` + 1 END AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+      FROM `__hw_src_0_delta`
+      GROUP BY `k`, `x` ) AS t1
+    WHERE `__hw_w` <> 0 ) AS t2
+  GROUP BY `g`, `v` ) AS t3
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
@@ -89,10 +93,14 @@ FROM (
   FROM (
     SELECT `g`, `v`, SUM(`__hw_w`) AS `__hw_w`
     FROM (
-      SELECT `k` + 1 AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
-      FROM `__hw_src_0_delta` ) AS t1
-    GROUP BY `g`, `v` ) AS t2
-  WHERE `__hw_w` <> 0 ) AS t3
+      SELECT CASE WHEN `__hw_w` <> 0 THEN `k` + 1 END AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
+      FROM (
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM `__hw_src_0_delta`
+        GROUP BY `k`, `x` ) AS t1
+      WHERE `__hw_w` <> 0 ) AS t2
+    GROUP BY `g`, `v` ) AS t3
+  WHERE `__hw_w` <> 0 ) AS t4
 WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 ) ) AS s
 ON t.`g` IS NOT DISTINCT FROM s.`g`
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
@@ -121,9 +129,13 @@ SELECT `g`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM (
   SELECT `g`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`v` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `v` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
   FROM (
-    SELECT `k` + 1 AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
-    FROM `__hw_src_0_delta` ) AS t1
-  GROUP BY `g` ) AS t2
+    SELECT CASE WHEN `__hw_w` <> 0 THEN `k` + 1 END AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+      FROM `__hw_src_0_delta`
+      GROUP BY `k`, `x` ) AS t1
+    WHERE `__hw_w` <> 0 ) AS t2
+  GROUP BY `g` ) AS t3
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 ) ) AS s
 ON t.`g` IS NOT DISTINCT FROM s.`g`
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
@@ -147,8 +159,12 @@ GROUP BY `g`
 SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
-  SELECT `k` + 1 AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
-  FROM `__hw_src_0_delta` ) AS t1
+  SELECT CASE WHEN `__hw_w` <> 0 THEN `k` + 1 END AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0 ) AS t2
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -197,8 +213,12 @@ FROM (
 SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
-  SELECT `k` + 1 AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
-  FROM `__hw_src_0_delta` ) AS t1
+  SELECT CASE WHEN `__hw_w` <> 0 THEN `k` + 1 END AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0 ) AS t2
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`

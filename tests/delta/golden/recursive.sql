@@ -159,38 +159,42 @@ WITH RECURSIVE `p_delta`(`g`, `v`, `__hw_w`) AS ( (
     UNION ALL
     SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
     FROM (
-      SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
+      SELECT `x`, CASE WHEN `__hw_w` <> 0 THEN `v_1` + 1 END AS `(v + 1)`, `__hw_w`
       FROM (
-        SELECT `k_1`, `x`, `__hw_w`
-        FROM `__hw_stage_1` ) AS t2
-      INNER JOIN (
-        SELECT `g` AS `g_1`, `v` AS `v_1`
+        SELECT `g_1`, `v_1`, `k_1`, `x`, SUM(`__hw_w`) AS `__hw_w`
         FROM (
-          SELECT `g`, `v`
-          FROM `__hw_stage_2` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `k_1` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t4
-          ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
-        ON `k_1` = `g_1` ) AS t6 )
+          SELECT `k_1`, `x`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t2
+        INNER JOIN (
+          SELECT `g` AS `g_1`, `v` AS `v_1`
+          FROM (
+            SELECT `g`, `v`
+            FROM `__hw_stage_2` ) AS t3
+          LEFT SEMI JOIN (
+            SELECT `k_1` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t4
+            ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
+          ON `k_1` = `g_1`
+        GROUP BY `g_1`, `v_1`, `k_1`, `x` ) AS t6
+      WHERE `__hw_w` <> 0 ) AS t7 )
   UNION ALL
   SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
   FROM (
     SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
     FROM (
       SELECT `g` AS `g_1`, `v` AS `v_1`, `__hw_w`
-      FROM `p_delta` ) AS t9
+      FROM `p_delta` ) AS t10
     INNER JOIN (
       SELECT `k` AS `k_1`, `x`
-      FROM `__hw_src_0_new` ) AS t10
-      ON `k_1` = `g_1` ) AS t11 )
+      FROM `__hw_src_0_new` ) AS t11
+      ON `k_1` = `g_1` ) AS t12 )
 SELECT `g`, `v`, `__hw_w`
 FROM (
   SELECT `g`, `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `p_delta` ) AS t12
-  GROUP BY `g`, `v` ) AS t13
+    FROM `p_delta` ) AS t13
+  GROUP BY `g`, `v` ) AS t14
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_4
@@ -261,38 +265,42 @@ FROM `p`
 WITH RECURSIVE `p_delta`(`g`, `v`, `__hw_w`) AS (
   SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
   FROM (
-    SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
+    SELECT `x`, CASE WHEN `__hw_w` <> 0 THEN `v_1` + 1 END AS `(v + 1)`, `__hw_w`
     FROM (
-      SELECT `k_1`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t1
-    INNER JOIN (
-      SELECT `g` AS `g_1`, `v` AS `v_1`
+      SELECT `g_1`, `v_1`, `k_1`, `x`, SUM(`__hw_w`) AS `__hw_w`
       FROM (
-        SELECT `g`, `v`
-        FROM `__hw_stage_2` ) AS t2
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t3
-        ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t4
-      ON `k_1` = `g_1` ) AS t5
+        SELECT `k_1`, `x`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t1
+      INNER JOIN (
+        SELECT `g` AS `g_1`, `v` AS `v_1`
+        FROM (
+          SELECT `g`, `v`
+          FROM `__hw_stage_2` ) AS t2
+        LEFT SEMI JOIN (
+          SELECT `k_1` AS `__hw_f1`
+          FROM `__hw_stage_1` ) AS t3
+          ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t4
+        ON `k_1` = `g_1`
+      GROUP BY `g_1`, `v_1`, `k_1`, `x` ) AS t5
+    WHERE `__hw_w` <> 0 ) AS t6
   UNION ALL
   SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
   FROM (
     SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
     FROM (
       SELECT `g` AS `g_1`, `v` AS `v_1`, `__hw_w`
-      FROM `p_delta` ) AS t6
+      FROM `p_delta` ) AS t7
     INNER JOIN (
       SELECT `k` AS `k_1`, `x`
-      FROM `__hw_src_0_new` ) AS t7
-      ON `k_1` = `g_1` ) AS t8 )
+      FROM `__hw_src_0_new` ) AS t8
+      ON `k_1` = `g_1` ) AS t9 )
 SELECT `g`, `v`, `__hw_w`
 FROM (
   SELECT `g`, `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `p_delta` ) AS t9
-  GROUP BY `g`, `v` ) AS t10
+    FROM `p_delta` ) AS t10
+  GROUP BY `g`, `v` ) AS t11
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_4
@@ -460,31 +468,35 @@ WITH RECURSIVE `p_delta`(`g`, `v`, `__hw_w`) AS ( (
     UNION ALL
     SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
     FROM (
-      SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
+      SELECT `x`, CASE WHEN `__hw_w` <> 0 THEN `v_1` + 1 END AS `(v + 1)`, `__hw_w`
       FROM (
-        SELECT `k_1`, `x`, `__hw_w`
-        FROM `__hw_stage_1` ) AS t2
-      INNER JOIN (
-        SELECT `g` AS `g_1`, `v` AS `v_1`
+        SELECT `g_1`, `v_1`, `k_1`, `x`, SUM(`__hw_w`) AS `__hw_w`
         FROM (
-          SELECT `g`, `v`
-          FROM `__hw_stage_2` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `k_1` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t4
-          ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
-        ON `k_1` = `g_1` ) AS t6 )
+          SELECT `k_1`, `x`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t2
+        INNER JOIN (
+          SELECT `g` AS `g_1`, `v` AS `v_1`
+          FROM (
+            SELECT `g`, `v`
+            FROM `__hw_stage_2` ) AS t3
+          LEFT SEMI JOIN (
+            SELECT `k_1` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t4
+            ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
+          ON `k_1` = `g_1`
+        GROUP BY `g_1`, `v_1`, `k_1`, `x` ) AS t6
+      WHERE `__hw_w` <> 0 ) AS t7 )
   UNION ALL
   SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
   FROM (
     SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
     FROM (
       SELECT `g` AS `g_1`, `v` AS `v_1`, `__hw_w`
-      FROM `p_delta` ) AS t9
+      FROM `p_delta` ) AS t10
     INNER JOIN (
       SELECT `k` AS `k_1`, `x`
-      FROM `__hw_src_0_new` ) AS t10
-      ON `k_1` = `g_1` ) AS t11 )
+      FROM `__hw_src_0_new` ) AS t11
+      ON `k_1` = `g_1` ) AS t12 )
 SELECT `g`, `v`, `__hw_went`, IF( `__hw_came` <= 1, `__hw_w` > 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) ) AS `__hw_new`
 FROM (
   SELECT `g`, `v`, `__hw_w`, SUM(GREATEST(`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_came`, SUM(GREATEST(-`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_went`
@@ -492,9 +504,9 @@ FROM (
     SELECT `g`, `v`, SUM(`__hw_w`) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `__hw_w`
-      FROM `p_delta` ) AS t12
-    GROUP BY `g`, `v` ) AS t13
-  WHERE `__hw_w` <> 0 ) AS t14
+      FROM `p_delta` ) AS t13
+    GROUP BY `g`, `v` ) AS t14
+  WHERE `__hw_w` <> 0 ) AS t15
 WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 )
 
 -- statement
@@ -569,38 +581,42 @@ WITH RECURSIVE `p_delta`(`g`, `v`, `__hw_w`) AS ( (
     UNION ALL
     SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
     FROM (
-      SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
+      SELECT `x`, CASE WHEN `__hw_w` <> 0 THEN `v_1` + 1 END AS `(v + 1)`, `__hw_w`
       FROM (
-        SELECT `k_1`, `x`, `__hw_w`
-        FROM `__hw_stage_1` ) AS t2
-      INNER JOIN (
-        SELECT `g` AS `g_1`, `v` AS `v_1`
+        SELECT `g_1`, `v_1`, `k_1`, `x`, SUM(`__hw_w`) AS `__hw_w`
         FROM (
-          SELECT `g`, `v`
-          FROM `__hw_stage_2` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `k_1` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t4
-          ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
-        ON `k_1` = `g_1` ) AS t6 )
+          SELECT `k_1`, `x`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t2
+        INNER JOIN (
+          SELECT `g` AS `g_1`, `v` AS `v_1`
+          FROM (
+            SELECT `g`, `v`
+            FROM `__hw_stage_2` ) AS t3
+          LEFT SEMI JOIN (
+            SELECT `k_1` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t4
+            ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
+          ON `k_1` = `g_1`
+        GROUP BY `g_1`, `v_1`, `k_1`, `x` ) AS t6
+      WHERE `__hw_w` <> 0 ) AS t7 )
   UNION ALL
   SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
   FROM (
     SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
     FROM (
       SELECT `g` AS `g_1`, `v` AS `v_1`, `__hw_w`
-      FROM `p_delta` ) AS t9
+      FROM `p_delta` ) AS t10
     INNER JOIN (
       SELECT `k` AS `k_1`, `x`
-      FROM `__hw_src_0_new` ) AS t10
-      ON `k_1` = `g_1` ) AS t11 )
+      FROM `__hw_src_0_new` ) AS t11
+      ON `k_1` = `g_1` ) AS t12 )
 SELECT `g`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM (
   SELECT `g`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`v` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `v` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `p_delta` ) AS t12
-  GROUP BY `g` ) AS t13
+    FROM `p_delta` ) AS t13
+  GROUP BY `g` ) AS t14
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
 
 -- statement
@@ -672,36 +688,40 @@ WITH RECURSIVE `p_delta`(`g`, `v`, `__hw_w`) AS ( (
     UNION ALL
     SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
     FROM (
-      SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
+      SELECT `x`, CASE WHEN `__hw_w` <> 0 THEN `v_1` + 1 END AS `(v + 1)`, `__hw_w`
       FROM (
-        SELECT `k_1`, `x`, `__hw_w`
-        FROM `__hw_stage_1` ) AS t2
-      INNER JOIN (
-        SELECT `g` AS `g_1`, `v` AS `v_1`
+        SELECT `g_1`, `v_1`, `k_1`, `x`, SUM(`__hw_w`) AS `__hw_w`
         FROM (
-          SELECT `g`, `v`
-          FROM `__hw_stage_2` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `k_1` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t4
-          ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
-        ON `k_1` = `g_1` ) AS t6 )
+          SELECT `k_1`, `x`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t2
+        INNER JOIN (
+          SELECT `g` AS `g_1`, `v` AS `v_1`
+          FROM (
+            SELECT `g`, `v`
+            FROM `__hw_stage_2` ) AS t3
+          LEFT SEMI JOIN (
+            SELECT `k_1` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t4
+            ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
+          ON `k_1` = `g_1`
+        GROUP BY `g_1`, `v_1`, `k_1`, `x` ) AS t6
+      WHERE `__hw_w` <> 0 ) AS t7 )
   UNION ALL
   SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
   FROM (
     SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
     FROM (
       SELECT `g` AS `g_1`, `v` AS `v_1`, `__hw_w`
-      FROM `p_delta` ) AS t9
+      FROM `p_delta` ) AS t10
     INNER JOIN (
       SELECT `k` AS `k_1`, `x`
-      FROM `__hw_src_0_new` ) AS t10
-      ON `k_1` = `g_1` ) AS t11 )
+      FROM `__hw_src_0_new` ) AS t11
+      ON `k_1` = `g_1` ) AS t12 )
 SELECT DISTINCT
   `g` AS `__hw_f2`
 FROM (
   SELECT `g`, `v`, `__hw_w`
-  FROM `p_delta` ) AS t12
+  FROM `p_delta` ) AS t13
 
 -- __hw_stage_4
 WITH RECURSIVE `p`(`g`, `v`) AS (
@@ -805,36 +825,40 @@ WITH RECURSIVE `p_delta`(`g`, `v`, `__hw_w`) AS ( (
     UNION ALL
     SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
     FROM (
-      SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
+      SELECT `x`, CASE WHEN `__hw_w` <> 0 THEN `v_1` + 1 END AS `(v + 1)`, `__hw_w`
       FROM (
-        SELECT `k_1`, `x`, `__hw_w`
-        FROM `__hw_stage_1` ) AS t2
-      INNER JOIN (
-        SELECT `g` AS `g_1`, `v` AS `v_1`
+        SELECT `g_1`, `v_1`, `k_1`, `x`, SUM(`__hw_w`) AS `__hw_w`
         FROM (
-          SELECT `g`, `v`
-          FROM `__hw_stage_2` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `k_1` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t4
-          ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
-        ON `k_1` = `g_1` ) AS t6 )
+          SELECT `k_1`, `x`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t2
+        INNER JOIN (
+          SELECT `g` AS `g_1`, `v` AS `v_1`
+          FROM (
+            SELECT `g`, `v`
+            FROM `__hw_stage_2` ) AS t3
+          LEFT SEMI JOIN (
+            SELECT `k_1` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t4
+            ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
+          ON `k_1` = `g_1`
+        GROUP BY `g_1`, `v_1`, `k_1`, `x` ) AS t6
+      WHERE `__hw_w` <> 0 ) AS t7 )
   UNION ALL
   SELECT `x` AS `g`, `(v + 1)` AS `v`, `__hw_w`
   FROM (
     SELECT `x`, `v_1` + 1 AS `(v + 1)`, `__hw_w`
     FROM (
       SELECT `g` AS `g_1`, `v` AS `v_1`, `__hw_w`
-      FROM `p_delta` ) AS t9
+      FROM `p_delta` ) AS t10
     INNER JOIN (
       SELECT `k` AS `k_1`, `x`
-      FROM `__hw_src_0_new` ) AS t10
-      ON `k_1` = `g_1` ) AS t11 )
+      FROM `__hw_src_0_new` ) AS t11
+      ON `k_1` = `g_1` ) AS t12 )
 SELECT DISTINCT
   `g` AS `__hw_f2`
 FROM (
   SELECT `g`, `v`, `__hw_w`
-  FROM `p_delta` ) AS t12
+  FROM `p_delta` ) AS t13
 
 -- __hw_stage_4
 WITH RECURSIVE `p`(`g`, `v`) AS (

@@ -9,6 +9,7 @@ from sqlglot import exp
 from headwater.core.errors import PlanBug
 from headwater.core.spec import ApplyKind
 from headwater.delta.apply.writing import Applied, Writing
+from headwater.delta.careful import careful
 from headwater.delta.change import cast
 from headwater.delta.program import ROW_COUNT
 from headwater.delta.rules.aggregate import keys as group_keys
@@ -48,6 +49,7 @@ def apply_state(writing: Writing) -> Applied:
 def _window_groups(state: State, change: Delta) -> Node:
     """Per group, what the window adds to each slot; groups that come out even are left out."""
     node, slots = state.aggregate, state.plan.slots
+    change, _ = careful(change, [s.whole for s in slots])
     calls = tuple((Column(_d(s), s.type or "bigint"), s.window) for s in slots)
     groups: Node = Aggregate(change.tree, node.keys, calls, node.sets, node.grouping)
     if change.inserts_only and group_keys(node):

@@ -3,7 +3,8 @@
 f adds the value of a subquery over R to each row of L, so for fixed R it is linear in L. A holds
 the rows of L⁰ that correlate with some changed row of R, all of L⁰ if no equality ties them. The
 subquery is evaluated as written at either version, which keeps its rules for NULL and for empty
-results; rows whose value stays the same drop out before they are counted.
+results; rows whose value stays the same drop out before they are counted. f(l; R¹) for a row l that
+went belongs to no version; a subquery that can fail is computed version by version instead.
 
 Reference: DBSP (2022), bilinear operators with one side nested. Cost: D(L) and A, each with the
 subquery at its version.
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from headwater.delta.careful import gives_too_many
 from headwater.delta.change import WEIGHT_COLUMN, Delta, added, big, passed, settled, weighted
 from headwater.delta.correlation import concerned_rows, narrowed, outer_columns
+from headwater.delta.row_scoped import by_version
 from headwater.sql.operators import Column, Filter, Project
 
 if TYPE_CHECKING:
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 def delta(node: Apply, ctx: DeltaContext) -> Delta:
     """Changed outer rows, and outer rows whose subquery value changed."""
     outer = ctx.delta(node.input)
+    whole = by_version(node, outer, ctx, fails=gives_too_many(node))
+    if whole is not None:
+        return whole
     terms: list[Node] = []
     if outer is not None:
         outer = settled(outer)

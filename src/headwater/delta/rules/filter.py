@@ -2,7 +2,8 @@
 
 Each image of an updated row carries its own values, so p is tested on the old image for the −1 row
 and on the new one for the +1 row. A predicate that reads the clock changes its mind about rows
-nobody touched: those of R⁰ that pass under exactly one of the two clocks.
+nobody touched: those of R⁰ that pass under exactly one of the two clocks. Conditions that can fail
+see netted rows only, after all others.
 
 Reference: DBSP (2022), linear operators. Cost: the delta; with a clock the rows between the clocks.
 """
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from headwater.delta.careful import careful
 from headwater.delta.change import Delta, added, big, weighted
 from headwater.delta.context import has_clock, old_clock
+from headwater.delta.predicates import all_of, conjuncts
 from headwater.sql.operators import Filter
 
 if TYPE_CHECKING:
@@ -26,15 +29,27 @@ if TYPE_CHECKING:
 def delta(node: Filter, ctx: DeltaContext) -> Delta:
     """The changes that pass the filter."""
     if not has_clock(node):
-        below = ctx.change(node.input)
-        return replace(below, tree=Filter(below.tree, node.predicate))
+        return passing(ctx.change(node.input), node.predicate)
     moved = ctx.delta(node.input)
     old = ctx.old(node.input)
     now, before = node.predicate, old_clock(node.predicate)
-    parts: list[Node] = [Filter(moved.tree, node.predicate)] if moved else []
+    parts: list[Node] = [passing(moved, node.predicate).tree] if moved else []
     parts.append(weighted(Filter(old, _only(now, before)), node.columns, big(1)))
     parts.append(weighted(Filter(old, _only(before, now)), node.columns, big(-1)))
     return Delta(added(parts, node.columns))
+
+
+def passing(below: Delta, predicate: exp.Expr) -> Delta:
+    """The rows of a delta that pass a predicate."""
+    parts = conjuncts(predicate)
+    below, guard = careful(below, parts)
+    written = [(part, guard(part)) for part in parts]
+    plain = [new for old, new in written if new is old]
+    guarded = [new for old, new in written if new is not old]
+    if not guarded:
+        return replace(below, tree=Filter(below.tree, predicate))
+    test = all_of([*plain, *guarded])
+    return replace(below, tree=Filter(below.tree, test)) if test is not None else below
 
 
 def _only(one: exp.Expr, other: exp.Expr) -> exp.Expr:

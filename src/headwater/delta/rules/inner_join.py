@@ -3,7 +3,8 @@
 A telescoping sum: neighbouring terms differ in one input, everything between the first and the
 last cancels out. Each term has the sign of its own delta, so deletes on several sides at once are
 counted exactly once, and inputs that only grow give output that only grows. Every occurrence of a
-table is an input of its own (self-joins).
+table is an input of its own (self-joins). Terms pair new rows with old ones that were never side by
+side and cancel out in the sum: conditions that can fail are tested after it.
 
 Reference: Gupta and Mumick (1995); DBSP (2022), bilinear operators. Cost: per changed input, its
 delta joined with the others; inputs that aggregate are restricted to the keys of the delta.
@@ -13,9 +14,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headwater.delta.careful import fails_on_one, fails_on_pairs, guarded
 from headwater.delta.change import Delta, added, settled, weighted
 from headwater.delta.predicates import all_of, conjuncts, equal_columns
 from headwater.delta.restrict import restrict
+from headwater.delta.rules.filter import passing
 from headwater.sql.operators import Filter, Generate, Join, JoinKind, Project, Scan, names_in
 
 if TYPE_CHECKING:
@@ -29,7 +32,9 @@ _LIGHT = (Scan, Filter, Project, Generate)
 
 def delta(node: Join, ctx: DeltaContext) -> Delta:
     """One term per changed input."""
-    leaves, parts = _flattened(node)
+    leaves, listed = _flattened(node)
+    late = [p for p in listed if fails_on_pairs(p, leaves)]
+    parts = [p for p in listed if p not in late]
     terms: list[Node] = []
     inserts_only = True
     for i, leaf in enumerate(leaves):
@@ -41,8 +46,13 @@ def delta(node: Join, ctx: DeltaContext) -> Delta:
         inserts_only = inserts_only and change.inserts_only
         others = [ctx.new(other) for other in leaves[:i]]
         others += [ctx.old(other) for other in leaves[i + 1 :]]
-        terms.append(weighted(_joined(change.tree, others, parts, ctx), node.columns))
-    return Delta(added(terms, node.columns), inserts_only=inserts_only)
+        tests = parts
+        if not change.inserts_only:
+            tests = [guarded(p) if fails_on_one(p, leaf) else p for p in parts]
+        terms.append(weighted(_joined(change.tree, others, tests, ctx), node.columns))
+    sum_of_terms = Delta(added(terms, node.columns), inserts_only=inserts_only)
+    test = all_of(late)
+    return passing(sum_of_terms, test) if test is not None else sum_of_terms
 
 
 def _flattened(node: Node) -> tuple[list[Node], list[exp.Expr]]:

@@ -2,7 +2,8 @@
 
 For fixed content of R's tables the join is linear in L. A holds the rows of L⁰ that correlate with
 some changed row of R, all of L⁰ if no equality ties them; their results are replaced whole, so
-limits and orders inside the lateral body need no care.
+limits and orders inside the lateral body need no care. A row that went with R¹ belongs to no
+version; a body that can fail is computed version by version instead.
 
 Reference: DBSP (2022), bilinear operators with one side nested. Cost: D(L) and A with the body.
 """
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from headwater.delta.change import Delta, added, big, settled, weighted
 from headwater.delta.correlation import concerned_rows, narrowed
+from headwater.delta.row_scoped import by_version
 
 if TYPE_CHECKING:
     from headwater.delta.context import DeltaContext
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 def delta(node: Lateral, ctx: DeltaContext) -> Delta:
     """Changed left rows joined anew, and left rows whose body changed replaced."""
     outer = ctx.delta(node.left)
+    whole = by_version(node, outer, ctx)
+    if whole is not None:
+        return whole
     terms: list[Node] = []
     if outer is not None:
         outer = settled(outer)

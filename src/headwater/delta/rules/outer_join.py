@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.delta.change import Delta, added, big, padded, settled, weighted
-from headwater.delta.flips import flips
+from headwater.delta.flips import flips, in_versions
 from headwater.sql.operators import Join, JoinKind
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 def delta(node: Join, ctx: DeltaContext) -> Delta:
     """The changes of an outer join."""
     left, right = ctx.delta(node.left), ctx.delta(node.right)
+    whole = in_versions(node, left, right, ctx)
+    if whole is not None:
+        return whole
     left, right = left and settled(left), right and settled(right)
     terms: list[Node] = []
     grows = True

@@ -3,7 +3,8 @@
 J is linear in T, so its delta is itself a recursion, over signed rows: the seed is what changed in
 the anchor and what old rows reach through changed edges; the step carries the weight along at the
 new version. Bag semantics counts derivations, so a deleted edge retracts exactly the rows derived
-through it and no rederivation is needed.
+through it and no rederivation is needed. The paths it follows may exist in neither version; with a
+step that can fail on them (too large a number aside) both recursions are computed instead.
 
 Reference: DBSP (2022), recursive queries; counting algorithm of Gupta, Mumick and Subrahmanian
 (1993). Cost: the old recursion once, and the paths through changed edges.
@@ -15,7 +16,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import PlanBug
+from headwater.delta.careful import can_fail_inside
 from headwater.delta.change import WEIGHT_COLUMN, Delta, added
+from headwater.delta.keyed import keyed_delta
 from headwater.delta.linear_step import is_linear_step
 from headwater.sql.operators import WEIGHT, Column, Project, Recursive, Reference, transform
 
@@ -28,6 +31,8 @@ def delta(node: Recursive, ctx: DeltaContext) -> Delta:
     """A recursion over signed rows."""
     if not is_linear_step(node):
         raise PlanBug("delta of a recursion that is not linear")
+    if can_fail_inside(node, overflow=False):
+        return keyed_delta(node, (), ctx)
     seeds = _seeds(node, ctx)
     schema = (*node.schema, WEIGHT_COLUMN)
     name = f"{node.name}_delta"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.delta.change import Delta, added, big, settled, weighted
-from headwater.delta.flips import flips
+from headwater.delta.flips import flips, in_versions
 from headwater.sql.operators import Join, JoinKind
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 def delta(node: Join, ctx: DeltaContext) -> Delta:
     """Changed left rows that qualify, and untouched ones that begin or cease to."""
     left, right = ctx.delta(node.left), ctx.delta(node.right)
+    whole = in_versions(node, left, right, ctx)
+    if whole is not None:
+        return whole
     terms: list[Node] = []
     grows = True
     if left is not None:

@@ -1,7 +1,8 @@
 """Moves conjuncts of filters down into inner joins, where they become join conditions.
 
 `FROM a, b WHERE a.k = b.k` and `FROM a JOIN b ON a.k = b.k` get the same tree: rules look for
-equi keys in join conditions only.
+equi keys in join conditions only. A conjunct that can fail stays where it was written: below the
+join it would meet rows that the join drops.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from headwater.sql.columns import names_in
 from headwater.sql.node import transform
 from headwater.sql.rebuild import bare, conjunction, conjuncts
 from headwater.sql.relations import Filter, Join, JoinKind
+from headwater.sql.totality import can_fail
 
 if TYPE_CHECKING:
     from headwater.core.errors import Place
@@ -55,6 +57,9 @@ def _into_inner(node: Join, parts: list[exp.Expr], place: Place | None) -> Node:
     above: list[exp.Expr] = []
     for part in parts:
         used = names_in(part)
+        if _fails(part, node):
+            above.append(part)
+            continue
         mine, theirs = used & set(node.left.names), used & set(node.right.names)
         if mine and not theirs:
             left.append(part)
@@ -77,12 +82,20 @@ def _into_inner(node: Join, parts: list[exp.Expr], place: Place | None) -> Node:
 def _into_left(node: Join, parts: list[exp.Expr], place: Place | None) -> Node:
     """Below the preserved side of an outer join, and below a semi or anti join."""
     right = set(node.right.names) if node.kind is JoinKind.LEFT else set()
-    left = [p for p in parts if names_in(p) & set(node.left.names) and not names_in(p) & right]
+    left = [
+        p
+        for p in parts
+        if names_in(p) & set(node.left.names) and not (names_in(p) & right or _fails(p, node))
+    ]
     above = [p for p in parts if p not in left]
     joined = Join(
         _placed(node.left, left, place), node.right, node.kind, node.condition, place=node.place
     )
     return _filter(joined, above, place)
+
+
+def _fails(part: exp.Expr, node: Node) -> bool:
+    return can_fail(part, {c.name: c.type for c in node.columns}.get)
 
 
 def _filter(node: Node, parts: list[exp.Expr], place: Place | None) -> Node:
