@@ -13,7 +13,7 @@ from generated import Played, play_chunk
 _LINES: list[str] = []
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def report() -> list[str]:
     """Lines for the end of the run."""
     return _LINES

@@ -20,7 +20,7 @@ from generator.cases import Story, some_story
 from generator.changes import Round
 from generator.joins import condition
 from generator.maker import Impossible, Maker, Relation, keys_of, query
-from generator.queries import builder
+from generator.queries import some_relation
 from generator.scalars import predicate
 from generator.tables import Table
 from generator.values import is_key
@@ -31,7 +31,7 @@ _TRIES = 50
 
 
 def a_maker(story: Story, seed: int) -> Maker:
-    return Maker(random.Random(f"relation {seed}"), story.tables, build=builder())
+    return Maker(random.Random(f"relation {seed}"), story.tables, build=some_relation)
 
 
 def a_relation(maker: Maker, depth: int = 2) -> Relation:
@@ -196,7 +196,7 @@ def rows_in_another_order(story: Story, made: Relation) -> None:
 def view_over_view(story: Story, made: Relation) -> None:
     """A stream table over a stream table equals one over the query itself."""
     table = Table("v", tuple((c.ref, c.type) for c in made.columns))
-    maker = Maker(random.Random(story.seed), [table], build=builder())
+    maker = Maker(random.Random(story.seed), [table], build=some_relation)
     upper = a_relation(maker, 1)
     versions = [_rows(seen) for seen in contents(story, made.sql)]
     rounds = tuple(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generator.changes import Content, Round, some_rounds
-from generator.queries import COUNTED, Query, some_query
+from generator.queries import COUNTED, DEPTH, Query, some_query
 from generator.tables import Rows, Table, some_rows, some_tables
 from generator.values import from_json, to_json
 
@@ -85,17 +85,16 @@ def some_story(seed: int) -> Story:
     return Story(seed, tables, first, tuple(some_rounds(rng, tables, first)))
 
 
-def some_cases(
-    seed: int, count: int, *, spark: bool = False, without: frozenset[str] = frozenset()
-) -> list[Case]:
+def some_cases(seed: int, count: int, *, spark: bool = False, depth: int = DEPTH) -> list[Case]:
     """Queries over one story; operators are wished for in turn, so that none is rare."""
     story = some_story(seed)
     rng = random.Random(f"queries {seed} {spark}")
-    wanted = [name for name in COUNTED if name not in without]
     cases = []
     for i in range(count):
         place = seed * count + i
-        wishes = {wanted[place % len(wanted)], wanted[place * 7 // 3 % len(wanted)]}
-        query = some_query(rng, story.tables, sorted(wishes), spark=spark, without=without)
+        wishes = {COUNTED[place % len(COUNTED)], COUNTED[place * 7 // 3 % len(COUNTED)]}
+        if depth < DEPTH:
+            wishes = {COUNTED[place % len(COUNTED)]}
+        query = some_query(rng, story.tables, sorted(wishes), spark=spark, depth=depth)
         cases.append(Case(f"{seed}.{i}", story, query))
     return cases

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from generator.tables import Table
 from generator.values import is_key
 
-LEAVES = 4
 _INTEGERS = {"int", "bigint"}
 
 
@@ -62,6 +61,7 @@ class Maker:
     spark: bool = False
     used: set[str] = field(default_factory=set)
     leaves: int = 0
+    most_leaves: int = 4
     names: int = 10
     build: Callable[[Maker, int], Relation] | None = None
 
@@ -87,7 +87,7 @@ class Maker:
 
     def source(self, depth: int) -> Source:
         """A table, or a query while there is depth left."""
-        if depth <= 0 or self.leaves >= LEAVES or not (self.wishes or self.chance(0.35)):
+        if depth <= 0 or self.leaves >= self.most_leaves or not (self.wishes or self.chance(0.35)):
             return self.table()
         return self.derived(self.relation(depth))
 

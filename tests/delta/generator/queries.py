@@ -85,15 +85,15 @@ def some_query(
     wishes: Sequence[str],
     *,
     spark: bool = False,
-    without: frozenset[str] = frozenset(),
+    depth: int = DEPTH,
 ) -> Query:
     """A query with the wished operators, as far as the tables allow them."""
     for attempt in range(_TRIES):
         eager = attempt < _TRIES / 2
-        maker = Maker(rng, tables, list(wishes) if eager else [], spark=spark)
-        maker.build = builder(without)
+        maker = Maker(rng, tables, list(wishes) if eager else [], spark=spark, most_leaves=depth)
+        maker.build = some_relation
         try:
-            made = _whole(maker)
+            made = _whole(maker, depth)
         except Impossible:
             continue
         if not (eager and maker.wishes):
@@ -101,25 +101,20 @@ def some_query(
     raise Impossible
 
 
-def _whole(maker: Maker) -> Relation:
+def _whole(maker: Maker, depth: int) -> Relation:
     if "declared_key" in maker.wishes:
         maker.use("declared_key")
         maker.wishes.clear()
         return joins.declared_key(maker, 1)
-    return maker.relation(DEPTH - maker.rng.choice((0, 0, 1, 2)))
+    return maker.relation(max(depth - maker.rng.choice((0, 0, 1, 2)), 1))
 
 
-def builder(without: frozenset[str] = frozenset()) -> Build:
-    """Makes a query out of any operators but some."""
-    allowed = [name for name in _INSIDE if name not in without]
-
-    def build(maker: Maker, depth: int) -> Relation:
-        wished = [w for w in maker.wishes if w in allowed]
-        if not wished and any(w in AGGREGATES for w in maker.wishes):
-            wished = [name for name in _GROUPING if name in allowed]
-        eager = wished and (depth <= 1 or maker.chance(0.6))
-        name = maker.rng.choice(wished if eager else allowed)
-        maker.use(name)
-        return OPERATORS[name](maker, depth)
-
-    return build
+def some_relation(maker: Maker, depth: int) -> Relation:
+    """A query of any operator, a wished one if there is one."""
+    wished = [w for w in maker.wishes if w in _INSIDE]
+    if not wished and any(w in AGGREGATES for w in maker.wishes):
+        wished = list(_GROUPING)
+    eager = wished and (depth <= 1 or maker.chance(0.6))
+    name = maker.rng.choice(wished if eager else _INSIDE)
+    maker.use(name)
+    return OPERATORS[name](maker, depth)

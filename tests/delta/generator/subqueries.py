@@ -177,7 +177,7 @@ def recursive(maker: Maker, depth: int) -> Relation:
     first = maker.pick(anchor.pool, start.type)
     name, n, d = maker.name("p"), maker.name("n"), maker.name("d")
     where = f" WHERE {predicate(maker, anchor.pool, 1)}" if maker.chance(0.3) else ""
-    reached = end.ref if end.type == start.type else f"CAST({end.ref} AS {start.type.upper()})"
+    reached = end.ref if end.type == start.type else f"CAST({end.ref} % 7 AS INT)"
     step = (
         f"SELECT {reached}, {name}.{d} + 1 FROM {name} JOIN {edges.text} "
         f"ON {start.ref} = {name}.{n} WHERE {name}.{d} < 2"
