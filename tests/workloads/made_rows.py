@@ -9,13 +9,14 @@ from __future__ import annotations
 import datetime
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from delta_harness import columns_of
 from filters import Filters, Wish, Wishes
 
 Row = tuple
+MIDNIGHT = datetime.datetime(2026, 1, 1)
 DAY_ZERO = datetime.date(1900, 1, 1)
 ANYWHERE, NULLS, MISFIT = 0.07, 0.02, 0.07
 
@@ -29,12 +30,14 @@ class Keys:
         foreign: which table a column refers to, by the ending of its name.
         copied: tables whose rows take the columns with these endings from a row of another table.
         amounts: rows for each query that reads the table; 3 unless told.
+        words: the values of columns that no query asks for in particular.
     """
 
     primary: Mapping[str, tuple[str, ...]]
     foreign: Mapping[str, str]
     copied: Mapping[str, tuple[str, tuple[str, ...]]]
     amounts: Mapping[str, int]
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def target(self, table: str, column: str) -> str | None:
         """The table that a column refers to."""
@@ -57,7 +60,7 @@ class Maker:
         self._known: dict[tuple[str, str], list[tuple]] = {}
         self._used: dict[str, set[tuple]] = {table: set() for table in schemas}
         self._made = dict.fromkeys(schemas, 0)
-        self._targets = {c: keys.target(t, c) for t in schemas for c, _ in self.columns[t]}
+        self._targets = {(t, c): keys.target(t, c) for t in schemas for c, _ in self.columns[t]}
 
     def first(self) -> dict[str, list[Row]]:
         """The tables at the start."""
@@ -135,12 +138,14 @@ class Maker:
             return None
         if rng.random() < NULLS and column not in self.keys.primary[table]:
             return None
-        target = self._targets[column]
+        target = self._targets[table, column]
         if target is not None:
             rows = self._rows_for(target, query) or self._known.get((target, query), [])
             return rng.choice(rows)[0] if rows else rng.randint(1, 20)
         if wish is None or rng.random() < MISFIT:
             wish = Wish()
+        if column in self.keys.words:
+            return rng.choice(self.keys.words[column])
         if column.endswith("_id") and kind == "string":
             return f"id{self._made[table] // 2}"
         return _typed(kind, column, wish, rng)
@@ -152,6 +157,9 @@ def _typed(kind: str, column: str, wish: Wish, rng: random.Random) -> object:
         return _as_day(chosen) if kind == "date" else chosen
     if kind == "date":
         return _day(wish, rng)
+    if kind == "timestamp_ntz":
+        start = 1800 if column == "expires" else 0
+        return MIDNIGHT + datetime.timedelta(seconds=start + rng.randint(0, 1200))
     if kind == "string":
         return _text(column, wish, rng)
     low, high = _bounds(wish)

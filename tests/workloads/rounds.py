@@ -29,7 +29,7 @@ def next_round(maker: Maker, rows: Mapping[str, list[Row]]) -> dict[str, TableRo
     return {
         table: _table_round(maker, table, rows[table])
         for table in maker.keys.primary
-        if rows[table]
+        if rows.get(table)
     }
 
 

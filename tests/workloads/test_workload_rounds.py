@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from made_rows import Keys
+from nexmark import KEYS as NEXMARK
+from nexmark import ONLY_SPARK, nexmark
 from sandboxes import Kept, Versions, keep, played
 from tpc import BUILD, Workload, tpcds, tpch
 from tpc_keys import TPCDS, TPCH
@@ -43,7 +45,9 @@ def _box(name: str, seed: int) -> Versions:
 
 
 def _workload(name: str) -> tuple[Workload, Keys]:
-    return (tpch(), TPCH) if name == "tpch" else (tpcds(), TPCDS)
+    known = {"tpch": (tpch, TPCH), "tpcds": (tpcds, TPCDS), "nexmark": (nexmark, NEXMARK)}
+    make, keys = known[name]
+    return make(), keys
 
 
 @cache
@@ -73,6 +77,11 @@ def test_tpcds_by_feature(number: int) -> None:
     name = f"q{number:02}"
     kept = keep(_box("tpcds", SEED), f"{name} whole", tpcds().whole(name))
     _judged("tpcds", kept, FULL.get(name, ()))
+
+
+@pytest.mark.parametrize("name", [name for name in nexmark().texts if name not in ONLY_SPARK])
+def test_nexmark(name: str) -> None:
+    _judged("nexmark", keep(_box("nexmark", SEED), name, nexmark().query(name)))
 
 
 @pytest.mark.long
