@@ -19,26 +19,8 @@ from headwater.sources.source import How, Window
 from headwater.sources.tables import JdbcTables
 from headwater.sql.lookup import SourceField
 from headwater.storage.lake import Lake as Addresses
+from headwater.storage.refs import SparkRefs
 from headwater.storage.spark import Engine
-
-
-class SparkCommands:
-    """Branch statements for tables of format version 3."""
-
-    def __init__(self, spark: Any, catalog: str) -> None:
-        self._spark = spark
-        self._catalog = catalog
-
-    def fast_forward(self, name: TableName, branch: str) -> None:
-        call = f"fast_forward(table => '{name}', branch => 'main', to => '{branch}')"
-        self._spark.sql(f"CALL {self._catalog}.system.{call}")
-
-    def create_branch(self, name: TableName, branch: str, *, snapshot_id: int) -> None:
-        table = name.sql(self._catalog)
-        self._spark.sql(f"ALTER TABLE {table} CREATE BRANCH `{branch}` AS OF VERSION {snapshot_id}")
-
-    def drop_branch(self, name: TableName, branch: str) -> None:
-        self._spark.sql(f"ALTER TABLE {name.sql(self._catalog)} DROP BRANCH IF EXISTS `{branch}`")
 
 
 @dataclass
@@ -133,8 +115,8 @@ class Lake:
         return self.addresses.catalog
 
     @property
-    def commands(self) -> SparkCommands:
-        return SparkCommands(self.spark, self.catalog)
+    def commands(self) -> SparkRefs:
+        return SparkRefs(self.spark.sql, self.catalog)
 
     def collect(self, text: str) -> list[Any]:
         return self.spark.sql(text).collect()

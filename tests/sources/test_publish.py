@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sources_lake import Lake, SparkCommands, Table
+from sources_lake import Lake, Table
 
 from headwater.core.errors import RefreshConflict, SparkUnavailable, StorageDamaged
 from headwater.core.names import TableName
 from headwater.sources.database import open_database
-from headwater.sources.publish import RefCommits
+from headwater.sources.publish import MainCommits
 from headwater.sources.tables import JdbcTables
+from headwater.storage.refs import SparkRefs
+from headwater.storage.stage import Stamp, staged_by
+from headwater.storage.stage import staged as staging
 
 pytestmark = pytest.mark.spark
 
@@ -26,16 +29,14 @@ def table(request: pytest.FixtureRequest, lake: Lake) -> Iterator[Table]:
     )
     table.sql("INSERT INTO {t} VALUES (1)")
     yield table
-    lake.spark.conf.unset("spark.wap.branch")
 
 
-def stage(table: Table, branch: str, *statements: str) -> int:
-    table.lake.spark.conf.set("spark.wap.branch", branch)
-    try:
+def stage(table: Table, run: str, *statements: str) -> int:
+    with staging(table.lake.spark, Stamp(run, "{}", "", table.at.snapshot_id)):
         table.sql(*(statements or ("INSERT INTO {t} VALUES (2)",)))
-    finally:
-        table.lake.spark.conf.unset("spark.wap.branch")
-    return table.lake.tables.branches(table.name)[branch]
+    snapshot = staged_by(table.metadata, run)
+    assert snapshot is not None
+    return snapshot.snapshot_id
 
 
 def ids(table: Table) -> list[int]:
@@ -43,21 +44,20 @@ def ids(table: Table) -> list[int]:
     return sorted(row[0] for row in table.lake.collect(f"SELECT id FROM {name}"))
 
 
-def publish(table: Table, branch: str, expect: int | None, snapshot: int) -> None:
+def publish(table: Table, expect: int | None, snapshot: int) -> None:
     table.lake.tables.publish(
-        table.name, branch=branch, expect_main=expect, snapshot_id=snapshot,
-        spark=table.lake.commands,
-    )  # fmt: skip
+        table.name, expect_main=expect, snapshot_id=snapshot, spark=table.lake.commands
+    )
 
 
 def test_publish(table: Table) -> None:
     main = table.at.snapshot_id
     staged = stage(table, "run")
     assert ids(table) == [1]
-    publish(table, "run", main, staged)
+    publish(table, main, staged)
     assert ids(table) == [1, 2]
     assert table.at.snapshot_id == staged
-    assert table.lake.tables.branches(table.name) == {}
+    assert table.metadata.branches == {}
     table.sql("INSERT INTO {t} VALUES (3)", "DELETE FROM {t} WHERE id = 1")
     assert ids(table) == [2, 3]
 
@@ -69,28 +69,8 @@ def test_first_rows(lake: Lake) -> None:
         )
         staged = stage(table, "run")
         assert table.at.snapshot_id is None
-        publish(table, "run", None, staged)
+        publish(table, None, staged)
         assert ids(table) == [2]
-
-
-def test_branch_made_beforehand(table: Table) -> None:
-    """The run stands on the version it read, although main moved before its first write."""
-    main = table.at.snapshot_id
-    assert main is not None
-    make = table.lake.tables.create_branch
-    for _ in range(2):
-        make(table.name, branch="run", snapshot_id=main, spark=table.lake.commands)
-    table.sql("INSERT INTO {t} VALUES (7)")
-    staged = stage(table, "run")
-    snapshot = table.metadata.snapshot(staged)
-    assert snapshot is not None
-    assert snapshot.parent_id == main
-    with pytest.raises(RefreshConflict):
-        publish(table, "run", main, staged)
-    with pytest.raises(RefreshConflict, match="it is at"):
-        make(table.name, branch="run", snapshot_id=main, spark=table.lake.commands)
-    with pytest.raises(RefreshConflict, match="gone"):
-        make(table.name, branch="other", snapshot_id=17, spark=table.lake.commands)
 
 
 def test_stale_parent_is_refused(table: Table) -> None:
@@ -100,43 +80,44 @@ def test_stale_parent_is_refused(table: Table) -> None:
     moved = table.at.snapshot_id
     for expected in (main, moved, None):
         with pytest.raises(RefreshConflict):
-            publish(table, "run", expected, staged)
+            publish(table, expected, staged)
     assert table.at.snapshot_id == moved
     assert ids(table) == [1, 7]
-    assert table.lake.tables.branches(table.name) == {"run": staged}
 
 
 def test_second_of_two_runs_is_refused(table: Table) -> None:
     main = table.at.snapshot_id
     one, two = stage(table, "one"), stage(table, "two")
-    publish(table, "two", main, two)
+    publish(table, main, two)
     with pytest.raises(RefreshConflict):
-        publish(table, "one", main, one)
+        publish(table, main, one)
     assert ids(table) == [1, 2]
-    table.lake.tables.drop_branch(table.name, "one", spark=table.lake.commands)
-    assert table.lake.tables.branches(table.name) == {}
 
 
 def test_publishing_again_changes_nothing(table: Table) -> None:
     main = table.at.snapshot_id
     staged = stage(table, "run")
-    publish(table, "run", main, staged)
-    publish(table, "run", main, staged)
+    publish(table, main, staged)
+    publish(table, main, staged)
     table.sql("INSERT INTO {t} VALUES (3)")
-    publish(table, "run", main, staged)
+    publish(table, main, staged)
     assert ids(table) == [1, 2, 3]
 
 
-def test_branch_that_moved_or_is_gone_is_refused(table: Table) -> None:
+def test_staged_commit_that_is_gone_is_refused(table: Table) -> None:
     main = table.at.snapshot_id
     staged = stage(table, "run")
-    stage(table, "run", "INSERT INTO {t} VALUES (9)")
-    with pytest.raises(RefreshConflict):
-        publish(table, "run", main, staged)
-    table.lake.tables.drop_branch(table.name, "run", spark=table.lake.commands)
-    with pytest.raises(RefreshConflict):
-        publish(table, "run", main, staged)
+    table.call("expire_snapshots", f"snapshot_ids => ARRAY({staged})")
+    with pytest.raises(RefreshConflict, match="gone"):
+        publish(table, main, staged)
     assert ids(table) == [1]
+
+
+def test_counts_go_on_from_main(table: Table) -> None:
+    publish(table, table.at.snapshot_id, stage(table, "run"))
+    head = table.metadata.snapshot(table.at.snapshot_id)
+    assert head is not None
+    assert head.count("total-records") == 2
 
 
 def test_run_of_an_abandoned_line_is_refused(table: Table) -> None:
@@ -146,7 +127,7 @@ def test_run_of_an_abandoned_line_is_refused(table: Table) -> None:
     staged = stage(table, "run")
     table.call("rollback_to_snapshot", f"snapshot_id => {main}")
     with pytest.raises(RefreshConflict):
-        publish(table, "run", abandoned, staged)
+        publish(table, abandoned, staged)
     assert ids(table) == [1]
 
 
@@ -159,7 +140,7 @@ class Meddling(JdbcTables):
         self.times = 0
         inside = self._commits
 
-        class Between(RefCommits):
+        class Between(MainCommits):
             def open(commits) -> Any:  # noqa: N805 - self is the outer one
                 catalog = inside.open()
                 if self.times < 2:
@@ -209,11 +190,11 @@ def test_metadata_that_moved_without_main_is_retried(second_format: Table) -> No
         lake.addresses.iceberg_url, lake.catalog,
         meddle=lambda: table.sql("ALTER TABLE {t} SET TBLPROPERTIES ('note'='x')"),
     )  # fmt: skip
-    tables.publish(table.name, branch="run", expect_main=main, snapshot_id=staged)
+    tables.publish(table.name, expect_main=main, snapshot_id=staged)
     assert tables.times == 2
     assert ids(table) == [1, 2]
     assert table.metadata.properties["note"] == "x"
-    assert table.lake.tables.branches(table.name) == {}
+    assert table.metadata.branches == {}
 
 
 def test_main_that_moved_at_the_last_moment_is_refused(second_format: Table) -> None:
@@ -225,7 +206,7 @@ def test_main_that_moved_at_the_last_moment_is_refused(second_format: Table) -> 
         meddle=lambda: table.sql("INSERT INTO {t} VALUES (7)"),
     )  # fmt: skip
     with pytest.raises(RefreshConflict):
-        tables.publish(table.name, branch="run", expect_main=main, snapshot_id=staged)
+        tables.publish(table.name, expect_main=main, snapshot_id=staged)
     assert tables.times == 1
     assert ids(table) == [1, 7]
 
@@ -238,13 +219,13 @@ def test_one_of_many_wins(second_format: Table) -> None:
     }
     outcome: dict[str, str] = {}
 
-    def one(branch: str, snapshot: int) -> None:
+    def one(run: str, snapshot: int) -> None:
         tables = JdbcTables(table.lake.addresses.iceberg_url, table.lake.catalog)
         try:
-            tables.publish(table.name, branch=branch, expect_main=main, snapshot_id=snapshot)
-            outcome[branch] = "published"
+            tables.publish(table.name, expect_main=main, snapshot_id=snapshot)
+            outcome[run] = "published"
         except RefreshConflict:
-            outcome[branch] = "refused"
+            outcome[run] = "refused"
         finally:
             tables.close()
 
@@ -256,17 +237,14 @@ def test_one_of_many_wins(second_format: Table) -> None:
     assert sorted(outcome.values()) == ["published", "refused", "refused", "refused"]
     winner = next(b for b, o in outcome.items() if o == "published")
     assert ids(table) == [1, 10 + int(winner.removeprefix("run"))]
-    assert set(table.lake.tables.branches(table.name)) == set(runs) - {winner}
 
 
 def test_third_format_needs_spark(lake: Lake) -> None:
     table = lake.table("(id bigint)", properties="'format-version'='3', 'write.wap.enabled'='true'")
     staged = stage(table, "run")
     with pytest.raises(SparkUnavailable):
-        lake.tables.publish(table.name, branch="run", expect_main=None, snapshot_id=staged)
-    with pytest.raises(SparkUnavailable):
-        lake.tables.drop_branch(table.name, "run")
-    assert lake.tables.branches(table.name) == {"run": staged}
+        lake.tables.publish(table.name, expect_main=None, snapshot_id=staged)
+    assert table.at.snapshot_id is None
 
 
 def test_third_format_is_tried_again(lake: Lake) -> None:
@@ -274,7 +252,7 @@ def test_third_format_is_tried_again(lake: Lake) -> None:
     staged = stage(table, "run")
     real = lake.commands
 
-    class Flaky(SparkCommands):
+    class Flaky(SparkRefs):
         calls = 0
 
         def fast_forward(self, name: TableName, branch: str) -> None:
@@ -285,19 +263,17 @@ def test_third_format_is_tried_again(lake: Lake) -> None:
             if Flaky.calls == 2:
                 raise ConnectionError("the answer was lost")
 
-    flaky = Flaky(lake.spark, lake.catalog)
-    lake.tables.publish(table.name, branch="run", expect_main=None, snapshot_id=staged, spark=flaky)
+    flaky = Flaky(lake.spark.sql, lake.catalog)
+    lake.tables.publish(table.name, expect_main=None, snapshot_id=staged, spark=flaky)
     assert Flaky.calls == 2
     assert ids(table) == [2]
-    assert lake.tables.branches(table.name) == {}
+    assert table.metadata.branches == {}
 
 
 def test_table_that_is_gone(lake: Lake) -> None:
     name = TableName("default", "nowhere")
     with pytest.raises(StorageDamaged):
-        lake.tables.publish(name, branch="run", expect_main=None, snapshot_id=1)
-    lake.tables.drop_branch(name, "run")
-    assert lake.tables.branches(name) == {}
+        lake.tables.publish(name, expect_main=None, snapshot_id=1)
 
 
 @pytest.mark.postgres
@@ -315,10 +291,9 @@ def test_publish_on_postgres(second_format: Table, postgres_url: str) -> None:
         ]
     )
     with pytest.raises(RefreshConflict):
-        tables.publish(table.name, branch="run", expect_main=17, snapshot_id=staged)
-    tables.publish(table.name, branch="run", expect_main=main, snapshot_id=staged)
+        tables.publish(table.name, expect_main=17, snapshot_id=staged)
+    tables.publish(table.name, expect_main=main, snapshot_id=staged)
     metadata = tables.metadata(table.name)
     assert metadata is not None
     assert metadata.current_snapshot_id == staged
-    assert tables.branches(table.name) == {}
     assert ids(table) == [1]

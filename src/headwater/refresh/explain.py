@@ -146,7 +146,7 @@ def _refresh(
     lines.append("window")
     lines += [f"  {n}: {w.kind} by {w.how} ({w.reason})" for n, w in planned.windows.items()]
     lines.append(f"decide\n  {decision.action}: {decision.reason_code}, {decision.reason}")
-    lines.append("compile → apply on a branch → publish by compare-and-swap → record")
+    lines.append("compile → stage → publish by compare-and-swap → record")
     return "\n".join(lines), {
         "frontier": {"old": old, "new": new},
         "windows": {str(n): w.kind.value for n, w in planned.windows.items()},

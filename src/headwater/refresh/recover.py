@@ -1,7 +1,7 @@
 """After a crash: reads what really happened from the table and brings the catalog up to it.
 
-A run that published and then died is completed in the history; one that died before left only a
-branch that nobody reads, which is removed.
+A run that published and then died is completed in the history; one that died before left at
+most a staged commit that nobody reads.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from headwater.catalog.history import Outcome, Run
 from headwater.core.spec import Action, ApplyKind, Status
 from headwater.storage.head import Head, read_head
-from headwater.storage.stage import ACTION, APPLY, BRANCH_PREFIX, REASON, REASON_CODE, written
+from headwater.storage.stage import ACTION, APPLY, REASON, REASON_CODE, written
 
 if TYPE_CHECKING:
     from headwater.catalog.rows import RunRow, StreamTableRow
     from headwater.core.names import TableName
     from headwater.refresh.runtime import Runtime
-    from headwater.sources.metadata import TableMetadata
 
 
 def recover_unrecorded(runtime: Runtime, name: TableName) -> StreamTableRow:
@@ -28,24 +27,15 @@ def recover_unrecorded(runtime: Runtime, name: TableName) -> StreamTableRow:
     if metadata is not None:
         head = read_head(metadata)
         at_head = head.own is not None and head.own.snapshot_id == row.version
-        if at_head and not running and not _staged(metadata):
+        if at_head and not running:
             return row
         for run in running:
             if run.run_id == head.run_id and run.process.is_alive() is False:
                 _complete(runtime, row, run, head)
         _adopt(runtime, name, head)
-        alive = {r.run_id for r in running if r.process.is_alive() is not False}
-        for branch in _staged(metadata):
-            if branch.removeprefix(BRANCH_PREFIX) not in alive:
-                runtime.tables.drop_branch(name, branch)
     if running:
         runtime.store.history.reconcile()
     return runtime.store.tables.get(name)
-
-
-def _staged(metadata: TableMetadata) -> list[str]:
-    """Branches that runs have written to and not published."""
-    return [branch for branch in metadata.branches if branch.startswith(BRANCH_PREFIX)]
 
 
 def _complete(runtime: Runtime, row: StreamTableRow, run: RunRow, head: Head) -> None:

@@ -36,7 +36,6 @@ from headwater.refresh.recover import recover_unrecorded
 from headwater.refresh.write import (
     apply,
     check_still_current,
-    drop_branch,
     publish,
     statements,
 )
@@ -212,19 +211,15 @@ def _run(
         reason=planned.decision.reason,
     )
     tell(stage.COMPILE, "end")
-    try:
-        tell(stage.APPLY, "start")
-        applied = apply(
-            runtime, planned, todo, stamp, lambda step: tell(f"{stage.APPLY}.{step}", "start")
-        )
-        tell(stage.APPLY, "end")
-        check_still_current(runtime, planned)
-        tell(stage.PUBLISH, "start")
-        version = publish(runtime, planned, applied, stamp)
-        tell(stage.PUBLISH, "end")
-    except BaseException:
-        drop_branch(runtime, row.name, stamp.branch)
-        raise
+    tell(stage.APPLY, "start")
+    applied = apply(
+        runtime, planned, todo, stamp, lambda step: tell(f"{stage.APPLY}.{step}", "start")
+    )
+    tell(stage.APPLY, "end")
+    check_still_current(runtime, planned)
+    tell(stage.PUBLISH, "start")
+    version = publish(runtime, planned, applied)
+    tell(stage.PUBLISH, "end")
     empty = version is None
     outcome = Outcome(
         action=planned.decision.action,

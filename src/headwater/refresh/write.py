@@ -1,4 +1,4 @@
-"""The second half of a refresh: compile, apply on a branch, publish by compare-and-swap."""
+"""The second half of a refresh: compile, stage, publish by compare-and-swap."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from headwater.core.errors import RefreshConflict
+from headwater.core.errors import HeadwaterError, RefreshConflict
 from headwater.core.spec import ApplyKind
 from headwater.delta.change import Change
 from headwater.refresh.fill import Filling
 from headwater.refresh.plan import source_of
 from headwater.sources.source import Kind
+from headwater.storage.refs import SparkRefs
 from headwater.storage.spark import JobCount
-from headwater.storage.stage import Stamp, Written, staged, written
+from headwater.storage.stage import Stamp, Written, staged, staged_by, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -131,23 +132,26 @@ def apply(
     stamp: Stamp,
     on_step: Callable[[str], None],
 ) -> Applied:
-    """Write the refresh to a branch; nobody reads it there."""
+    """Stage the refresh as a commit that nobody reads.
+
+    Raises:
+        RefreshConflict: the stream table moved meanwhile; whatever failed is due to that.
+    """
     engine = runtime.engine
     with engine.exclusive() as session, JobCount(session, stamp.run_id) as jobs:
-        if planned.parent is not None:
-            runtime.tables.create_branch(
-                planned.table, branch=stamp.branch, snapshot_id=planned.parent
-            )
         on_step("write")
         conf = _session_conf(runtime, planned, todo.kind)
-        with _stages(runtime, session, todo.stages, conf), staged(session, stamp, conf):
-            engine.run(session, todo.statement)
+        try:
+            with _stages(runtime, session, todo.stages, conf), staged(session, stamp, conf):
+                engine.run(session, todo.statement)
+        except HeadwaterError as error:
+            _check_parent(runtime, planned, error)
+            raise
         on_step("staged")
         spark_jobs = jobs.total
     metadata = runtime.tables.metadata(planned.table)
-    branch = metadata.branches.get(stamp.branch) if metadata is not None else None
-    snapshot = metadata.snapshot(branch) if metadata is not None else None
-    if snapshot is None or snapshot.snapshot_id == planned.parent:
+    snapshot = staged_by(metadata, stamp.run_id) if metadata is not None else None
+    if snapshot is None:
         return Applied(None, Written(0, 0), todo.kind, spark_jobs, todo.strategy)
     return Applied(snapshot.snapshot_id, written(snapshot), todo.kind, spark_jobs, todo.strategy)
 
@@ -164,36 +168,34 @@ def check_still_current(runtime: Runtime, planned: Planned) -> None:
             )
 
 
-def publish(runtime: Runtime, planned: Planned, applied: Applied, stamp: Stamp) -> int | None:
+def publish(runtime: Runtime, planned: Planned, applied: Applied) -> int | None:
     """Make the staged commit the content, if main is still what the run started from.
 
     Returns:
-        The version that holds the new frontier: the published one, or the old one when the delta
-        was empty and its branch was dropped.
+        The version that holds the new frontier: the published one, or None when the delta was empty
+        and the old one stays.
     """
+    lake = runtime.lake
     unchanged = applied.rows.nothing and not planned.decision.is_full
     if applied.snapshot_id is None or unchanged:
-        drop_branch(runtime, planned.table, stamp.branch)
-        head = runtime.tables.metadata(planned.table)
-        if head is None or head.current_snapshot_id != planned.parent:
-            raise RefreshConflict(
-                f"{planned.table} was published by another run meanwhile", hint="refresh again"
-            )
+        _check_parent(runtime, planned, None)
         return None
     runtime.tables.publish(
         planned.table,
-        branch=stamp.branch,
         expect_main=planned.parent,
         snapshot_id=applied.snapshot_id,
+        spark=SparkRefs(lambda text: runtime.engine.run(runtime.engine.worker, text), lake.catalog),
     )
     return applied.snapshot_id
 
 
-def drop_branch(runtime: Runtime, table: TableName, branch: str) -> None:
-    """Remove a branch if it is there."""
-    metadata = runtime.tables.metadata(table)
-    if metadata is not None and branch in metadata.branches:
-        runtime.tables.drop_branch(table, branch)
+def _check_parent(runtime: Runtime, planned: Planned, cause: HeadwaterError | None) -> None:
+    """Refuse when the stream table is no longer at the version that the run started from."""
+    head = runtime.tables.metadata(planned.table)
+    if head is None or head.current_snapshot_id != planned.parent:
+        raise RefreshConflict(
+            f"{planned.table} was published by another run meanwhile", hint="refresh again"
+        ) from cause
 
 
 @contextmanager

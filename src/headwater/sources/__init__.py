@@ -1,1 +1,1 @@
-"""Where versions and changes come from: table metadata, change windows, branches."""
+"""Where versions and changes come from: table metadata, change windows, publishing."""

@@ -1,8 +1,8 @@
-"""Moves branches of a table by compare-and-swap, without Spark where the format allows it.
+"""Moves main of a table to a staged snapshot by compare-and-swap, without Spark where possible.
 
-One PyIceberg commit states what main must be, sets it and drops the staging branch. The catalog row
-is swapped only if nobody wrote metadata in between. PyIceberg does not write format version 3:
-there the same steps go through commands that the caller runs in Spark.
+One PyIceberg commit states what main must be and sets it. The catalog row is swapped only if nobody
+wrote metadata in between. PyIceberg does not write format version 3: there a branch is made at the
+staged snapshot and main is fast-forwarded to it by commands that the caller runs in Spark.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import random
 import threading
 import time
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.core.errors import RefreshConflict, SparkUnavailable, StorageDamaged
@@ -34,18 +33,18 @@ _IMPORTING = threading.Lock()
 class RefCommands(Protocol):
     """Spark statements on branches, for tables that PyIceberg cannot write."""
 
+    def create_branch(self, name: TableName, branch: str, *, snapshot_id: int) -> None:
+        """`ALTER TABLE … CREATE BRANCH IF NOT EXISTS branch AS OF VERSION snapshot_id`."""
+
     def fast_forward(self, name: TableName, branch: str) -> None:
         """`CALL system.fast_forward(table, 'main', branch)`."""
-
-    def create_branch(self, name: TableName, branch: str, *, snapshot_id: int) -> None:
-        """`ALTER TABLE … CREATE BRANCH branch AS OF VERSION snapshot_id`."""
 
     def drop_branch(self, name: TableName, branch: str) -> None:
         """`ALTER TABLE … DROP BRANCH IF EXISTS branch`."""
 
 
-class RefCommits:
-    """Commits to the refs of tables in one catalog.
+class MainCommits:
+    """Commits to the main of tables in one catalog.
 
     Args:
         catalog: name of the catalog, as `iceberg_tables` has it.
@@ -65,115 +64,36 @@ class RefCommits:
         name: TableName,
         look: Callable[[], TableMetadata | None],
         *,
-        branch: str,
         expect_main: int | None,
         snapshot_id: int,
         spark: RefCommands | None,
     ) -> None:
-        """Set main from `expect_main` to `snapshot_id` and drop the branch; see `TableCatalog`."""
+        """Set main from `expect_main` to `snapshot_id`; see `TableCatalog`."""
         last: Exception | None = None
         for attempt in range(ATTEMPTS):
             _pause(attempt)
             metadata = _present(name, look())
-            main = metadata.current_snapshot_id
-            if any(s.snapshot_id == snapshot_id for s in metadata.ancestry(main)):
-                last = None
+            if _is_published(metadata, snapshot_id):
+                return
+            _check(name, metadata, expect_main, snapshot_id)
+            if metadata.format_version > _NEWEST_FORMAT:
+                last = _forwarded(name, _needed(name, spark), snapshot_id)
             else:
-                _check(name, metadata, branch, expect_main, snapshot_id)
-                if metadata.format_version > _NEWEST_FORMAT:
-                    last = _tried(_needed(name, spark).fast_forward, name, branch)
-                else:
-                    last = self._set_main(name, branch, expect_main, snapshot_id)
+                last = self._set_main(name, expect_main, snapshot_id)
             if last is None:
-                # It is published: a branch that cannot be dropped now is litter, not a failure.
-                with suppress(RefreshConflict):
-                    self.drop_branch(name, look, branch=branch, spark=spark)
                 return
         raise RefreshConflict(
             f"{name}: the commit could not be published in {ATTEMPTS} attempts: {last}",
             hint="refresh again; look for a job that keeps writing to this table",
         ) from last
 
-    def create_branch(
-        self,
-        name: TableName,
-        look: Callable[[], TableMetadata | None],
-        *,
-        branch: str,
-        snapshot_id: int,
-        spark: RefCommands | None,
-    ) -> None:
-        """Make a branch at a snapshot; see `TableCatalog`."""
-        last: Exception | None = None
-        for attempt in range(ATTEMPTS):
-            _pause(attempt)
-            metadata = _present(name, look())
-            at = metadata.branches.get(branch)
-            if at == snapshot_id:
-                return
-            if at is not None or metadata.snapshot(snapshot_id) is None:
-                raise RefreshConflict(
-                    f"{name}: branch {branch} cannot start from {snapshot_id}: "
-                    + ("the version is gone" if at is None else f"it is at {at}"),
-                    hint="refresh again: the run starts from the newer version",
-                )
-            if metadata.format_version > _NEWEST_FORMAT:
-                command = _needed(name, spark).create_branch
-                last = _tried(partial(command, snapshot_id=snapshot_id), name, branch)
-            else:
-                last = self._add(name, branch, snapshot_id)
-            if last is None:
-                return
-        raise RefreshConflict(f"{name}: branch {branch} could not be made: {last}") from last
-
-    def drop_branch(
-        self,
-        name: TableName,
-        look: Callable[[], TableMetadata | None],
-        *,
-        branch: str,
-        spark: RefCommands | None,
-    ) -> None:
-        """Remove a branch if it is there."""
-        last: Exception | None = None
-        for attempt in range(ATTEMPTS):
-            _pause(attempt)
-            metadata = look()
-            if metadata is None or branch not in metadata.branches:
-                return
-            if metadata.format_version > _NEWEST_FORMAT:
-                last = _tried(_needed(name, spark).drop_branch, name, branch)
-            else:
-                last = self._remove(name, branch)
-            if last is None:
-                return
-        raise RefreshConflict(f"{name}: branch {branch} could not be dropped: {last}") from last
-
     def _set_main(
-        self, name: TableName, branch: str, expect_main: int | None, snapshot_id: int
+        self, name: TableName, expect_main: int | None, snapshot_id: int
     ) -> Exception | None:
         update = _updates()
-        return self._commit(
-            name,
-            (
-                update.AssertRefSnapshotId(ref=MAIN, snapshot_id=expect_main),
-                update.AssertRefSnapshotId(ref=branch, snapshot_id=snapshot_id),
-            ),
-            (
-                update.SetSnapshotRefUpdate(ref_name=MAIN, type="branch", snapshot_id=snapshot_id),
-                update.RemoveSnapshotRefUpdate(ref_name=branch),
-            ),
-        )
-
-    def _add(self, name: TableName, branch: str, snapshot_id: int) -> Exception | None:
-        update = _updates()
-        at = update.SetSnapshotRefUpdate(ref_name=branch, type="branch", snapshot_id=snapshot_id)
-        return self._commit(
-            name, (update.AssertRefSnapshotId(ref=branch, snapshot_id=None),), (at,)
-        )
-
-    def _remove(self, name: TableName, branch: str) -> Exception | None:
-        return self._commit(name, (), (_updates().RemoveSnapshotRefUpdate(ref_name=branch),))
+        must = update.AssertRefSnapshotId(ref=MAIN, snapshot_id=expect_main)
+        at = update.SetSnapshotRefUpdate(ref_name=MAIN, type="branch", snapshot_id=snapshot_id)
+        return self._commit(name, (must,), (at,))
 
     def _commit(self, name: TableName, requirements: Any, updates: Any) -> Exception | None:
         """Commit once; the failure, when it may be due to somebody else's commit or a lost answer.
@@ -212,26 +132,28 @@ def _updates() -> Any:
         return update
 
 
+def _is_published(metadata: TableMetadata, snapshot_id: int) -> bool:
+    main = metadata.current_snapshot_id
+    return any(s.snapshot_id == snapshot_id for s in metadata.ancestry(main))
+
+
 def _check(
-    name: TableName,
-    metadata: TableMetadata,
-    branch: str,
-    expect_main: int | None,
-    snapshot_id: int,
+    name: TableName, metadata: TableMetadata, expect_main: int | None, snapshot_id: int
 ) -> None:
-    """Refuse when main moved, or the branch is not the one this run has written."""
+    """Refuse when main moved, or the staged commit does not stand on it."""
     main = metadata.current_snapshot_id
     if main != expect_main:
         raise RefreshConflict(
             f"{name}: main is at {main}, this run started from {expect_main}",
             hint="refresh again: the run starts from the newer version",
         )
-    if metadata.branches.get(branch) != snapshot_id:
+    staged = metadata.snapshot(snapshot_id)
+    if staged is None:
         raise RefreshConflict(
-            f"{name}: branch {branch} is at {metadata.branches.get(branch)}, not at {snapshot_id}",
-            hint="refresh again: somebody removed or moved what this run had staged",
+            f"{name}: the staged version {snapshot_id} is gone",
+            hint="refresh again: somebody expired what this run had staged",
         )
-    if metadata.snapshots_between(expect_main, snapshot_id) is None:
+    if staged.parent_id != expect_main:
         raise RefreshConflict(
             f"{name}: {snapshot_id} was not written on top of {expect_main}",
             hint="refresh again: the run starts from the newer version",
@@ -246,14 +168,18 @@ def _present(name: TableName, metadata: TableMetadata | None) -> TableMetadata:
     return metadata
 
 
-def _tried(
-    command: Callable[[TableName, str], None], name: TableName, branch: str
-) -> Exception | None:
-    """Run a Spark command; its failure is judged by what the table looks like afterwards."""
+def _forwarded(name: TableName, spark: RefCommands, snapshot_id: int) -> Exception | None:
+    """Publish in Spark; a failure is judged by what the table looks like afterwards."""
+    branch = f"hw_publish_{snapshot_id}"
     try:
-        command(name, branch)
+        spark.create_branch(name, branch, snapshot_id=snapshot_id)
+        spark.fast_forward(name, branch)
     except Exception as error:
         return error
+    finally:
+        # A branch that cannot be dropped now is litter, not a failure.
+        with suppress(Exception):
+            spark.drop_branch(name, branch)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The tables of the lake as the catalog database lists them: locations, metadata, branches.
+"""The tables of the lake as the catalog database lists them: locations, metadata, publishing.
 
 No Spark: one query finds all tables, and metadata files are read once per location.
 """
@@ -14,7 +14,7 @@ from headwater.core.names import TableName
 from headwater.sources.database import open_database
 from headwater.sources.files import IcebergFiles
 from headwater.sources.metadata import parse_metadata
-from headwater.sources.publish import RefCommits
+from headwater.sources.publish import MainCommits
 from headwater.sources.views import parse_view
 
 if TYPE_CHECKING:
@@ -95,59 +95,33 @@ class TableCatalog(MetadataByName, Protocol):
     def exists(self, name: TableName) -> bool:
         """Whether there is such a table."""
 
-    def branches(self, name: TableName) -> dict[str, int]:
-        """Snapshot of each branch other than main."""
-
     def view_text(self, name: TableName) -> str | None:
         """The query of an Iceberg view as Spark wrote it; None if there is no such view."""
-
-    def create_branch(
-        self,
-        name: TableName,
-        *,
-        branch: str,
-        snapshot_id: int,
-        spark: RefCommands | None = None,
-    ) -> None:
-        """Make a branch at a snapshot; a run staged on it stands on exactly that snapshot.
-
-        Raises:
-            RefreshConflict: the branch is there already and is elsewhere, or the snapshot is gone.
-        """
 
     def publish(
         self,
         name: TableName,
         *,
-        branch: str,
         expect_main: int | None,
         snapshot_id: int,
         spark: RefCommands | None = None,
     ) -> None:
         """Make a staged snapshot the table's content: all of it or nothing.
 
-        Main must be `expect_main`, the branch must be at `snapshot_id` and stand on main. Then main
-        is set and the branch removed. Metadata that moved without main (another branch, a property)
-        is no conflict. Publishing what is published already does nothing, so that a caller who does
-        not know whether it succeeded may ask again. A branch that is gone means that somebody has
-        fenced this run off.
+        Main must be `expect_main`, and the staged snapshot must stand on it. Metadata that moved
+        without main (a branch, a property) is no conflict. Publishing what is published already
+        does nothing, so that a caller who does not know whether it succeeded may ask again.
 
         Args:
             name: the stream table.
-            branch: where the run was staged.
             expect_main: the snapshot the run started from; None if the table was empty.
             snapshot_id: the staged commit.
             spark: runs the statements for tables of format version 3.
 
         Raises:
-            RefreshConflict: main or the branch moved; nothing was changed.
+            RefreshConflict: main moved, or the staged commit is gone; nothing was changed.
             SparkUnavailable: the table has format version 3 and `spark` is None.
         """
-
-    def drop_branch(
-        self, name: TableName, branch: str, *, spark: RefCommands | None = None
-    ) -> None:
-        """Remove a branch if it is there: a run staged on it can never be published."""
 
 
 class JdbcTables:
@@ -176,7 +150,7 @@ class JdbcTables:
         self.catalog = catalog
         self._database = open_database(url)
         self._files = files or IcebergFiles(properties)
-        self._commits = RefCommits(catalog, url, properties or {})
+        self._commits = MainCommits(catalog, url, properties or {})
         self._cache = _Cache(cached)
 
     def create_schema(self) -> None:
@@ -258,11 +232,6 @@ class JdbcTables:
         """Whether there is such a table."""
         return self.location(name) is not None
 
-    def branches(self, name: TableName) -> dict[str, int]:
-        """Snapshot of each branch other than main; empty if there is no such table."""
-        metadata = self.metadata(name)
-        return metadata.branches if metadata is not None else {}
-
     def view_text(self, name: TableName) -> str | None:
         """The query of an Iceberg view."""
         rows = self._database.fetch(_VIEW, (self.catalog, name.namespace, name.name))
@@ -274,24 +243,10 @@ class JdbcTables:
         except FileNotFoundError as error:
             raise StorageDamaged(f"metadata file of view {name} is missing: {location}") from error
 
-    def create_branch(
-        self,
-        name: TableName,
-        *,
-        branch: str,
-        snapshot_id: int,
-        spark: RefCommands | None = None,
-    ) -> None:
-        """Make a branch at a snapshot."""
-        self._commits.create_branch(
-            name, lambda: self.metadata(name), branch=branch, snapshot_id=snapshot_id, spark=spark
-        )
-
     def publish(
         self,
         name: TableName,
         *,
-        branch: str,
         expect_main: int | None,
         snapshot_id: int,
         spark: RefCommands | None = None,
@@ -300,17 +255,10 @@ class JdbcTables:
         self._commits.publish(
             name,
             lambda: self.metadata(name),
-            branch=branch,
             expect_main=expect_main,
             snapshot_id=snapshot_id,
             spark=spark,
         )
-
-    def drop_branch(
-        self, name: TableName, branch: str, *, spark: RefCommands | None = None
-    ) -> None:
-        """Remove a branch if it is there."""
-        self._commits.drop_branch(name, lambda: self.metadata(name), branch=branch, spark=spark)
 
     def close(self) -> None:
         """Close this thread's connection."""

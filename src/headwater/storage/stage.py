@@ -1,7 +1,8 @@
-"""Writes a refresh to a branch of the stream table, where no reader looks until it is published.
+"""Writes a refresh as a staged commit: a snapshot that no reader sees until main is set to it.
 
 The commit carries what it is: run, frontier, definition, parent. A statement that writes nothing
-still makes a commit on the branch; the caller looks at its counts and publishes or drops it.
+still makes a staged commit; the caller looks at its counts and publishes it or leaves it. What was
+never published is removed when the table's old snapshots expire.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from headwater.sources.metadata import Snapshot
+    from headwater.sources.metadata import Snapshot, TableMetadata
 
 RUN = "hw.run"
 FRONTIER = "hw.frontier"
@@ -27,10 +28,8 @@ REASON_CODE = "hw.reason-code"
 REASON = "hw.reason"
 BATCH = "hw.batch"
 
-BRANCH_PREFIX = "hw_run_"
-
 _PROPERTY = "spark.sql.iceberg.snapshot-property."
-_BRANCH = "spark.wap.branch"
+_STAGE = "spark.wap.id"
 _MERGE = "spark.merge-into.num-target-rows-"
 
 
@@ -60,19 +59,14 @@ class Stamp:
             REASON: self.reason,
         }
 
-    @property
-    def branch(self) -> str:
-        """The branch this run writes to."""
-        return BRANCH_PREFIX + self.run_id
-
 
 @contextmanager
 def staged(
     session: SparkSession, stamp: Stamp, conf: Mapping[str, str] | None = None
 ) -> Iterator[None]:
-    """Inside, writes of `session` go to the branch of `stamp` and carry its properties."""
+    """Inside, writes of `session` are staged under the run of `stamp` and carry its properties."""
     settings = {
-        _BRANCH: stamp.branch,
+        _STAGE: stamp.run_id,
         **{_PROPERTY + key: value for key, value in stamp.properties().items()},
         **(conf or {}),
     }
@@ -88,6 +82,14 @@ def staged(
                 session.conf.unset(key)
             else:
                 session.conf.set(key, restored)
+
+
+def staged_by(metadata: TableMetadata, run_id: str) -> Snapshot | None:
+    """The commit a run has staged; None if there is none."""
+    for snapshot in reversed(metadata.snapshots):
+        if snapshot.summary.get(RUN) == run_id:
+            return snapshot
+    return None
 
 
 @dataclass(frozen=True, slots=True)

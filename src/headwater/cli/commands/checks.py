@@ -51,7 +51,6 @@ def lake(where: Lake) -> Iterator[Check]:
         "catalog": partial(_catalog, where),
         "warehouse": partial(_warehouse, where),
         "iceberg catalog": partial(_iceberg, where),
-        "orphan branches": partial(_branches, where),
     }.items():
         yield _guarded(what, look)
 
@@ -163,27 +162,6 @@ def _warehouse(where: Lake) -> Check:
 
 def _iceberg(where: Lake) -> Check:
     return Check("OK", "iceberg catalog", f"{len(_locations(where))} tables")
-
-
-def _branches(where: Lake) -> Check:
-    from headwater.sources.files import IcebergFiles
-    from headwater.sources.metadata import parse_metadata
-    from headwater.storage.stage import BRANCH_PREFIX
-
-    files = IcebergFiles()
-    left: list[str] = []
-    for name, location in _locations(where).items():
-        branches = parse_metadata(files.read(location), location=location).branches
-        if any(branch.startswith(BRANCH_PREFIX) for branch in branches):
-            left.append(name)
-    if not left:
-        return Check("OK", "orphan branches", "none")
-    return Check(
-        "WARN",
-        "orphan branches",
-        f"unfinished runs of {', '.join(sorted(left))}",
-        "if no refresh is running, refresh these tables: that removes them",
-    )
 
 
 def _locations(where: Lake) -> dict[str, str]:
