@@ -37,12 +37,12 @@ def compile_refresh(
     root = physical(definition, layout.unique_key)
     nodes = strategies(definition, root)
     if any(node.strategy == "X" for node in nodes):
-        return Program(ApplyKind.OVERWRITE, (), overwrite(layout.initial), nodes, False)
+        return Program(ApplyKind.OVERWRITE, (), overwrite(layout.initial), None, nodes, False)
     ctx = differentiator(changed)
     if not ctx.changed(root.tree):
-        return Program(ApplyKind.NONE, (), "", nodes, True)
+        return Program(ApplyKind.NONE, (), "", None, nodes, True)
     done = _applied(Writing(root, ctx, definition.sources))
-    return Program(done.kind, done.stages, done.statement, nodes, True)
+    return Program(done.kind, done.stages, done.statement, done.source, nodes, True)
 
 
 def _applied(writing: Writing) -> Applied:

@@ -67,10 +67,21 @@ class Stage:
 
 @dataclass(frozen=True)
 class Program:
-    """One refresh as templates: stages in order, then one statement that changes the target."""
+    """One refresh as templates: stages in order, then one statement that changes the target.
+
+    Attributes:
+        apply: how the statement writes.
+        stages: what must be computed before.
+        statement: the template of the statement.
+        source: the stage whose rows the statement applies: without rows it changes nothing; None
+            if the statement computes them itself.
+        strategy: what is done at each node.
+        incremental: whether the statement applies changes only.
+    """
 
     apply: ApplyKind
     stages: tuple[Stage, ...]
     statement: str
+    source: str | None
     strategy: tuple[NodeStrategy, ...]
     incremental: bool

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -14,13 +13,12 @@ from headwater.refresh.fill import Filling
 from headwater.refresh.plan import source_of
 from headwater.sources.source import Kind
 from headwater.storage.refs import SparkRefs
-from headwater.storage.spark import JobCount
+from headwater.storage.shared import computed_once
+from headwater.storage.spark import JobCount, settings
 from headwater.storage.stage import Stamp, Written, staged, staged_by, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from pyspark.sql import SparkSession
+    from collections.abc import Callable, Mapping, Sequence
 
     from headwater.core.frontier import Frontier
     from headwater.core.names import TableName
@@ -39,6 +37,7 @@ _LIGHT = {
     "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.join.preferSortMergeJoin": "false",
+    "spark.sql.datetime.java8API.enabled": "true",
 }
 _HEAVY = {
     "spark.sql.adaptive.enabled": "true",
@@ -61,11 +60,12 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """What a refresh runs, in order, with every hole filled."""
+    """What a refresh runs, in order, with every hole filled; see `delta.program.Program`."""
 
     kind: ApplyKind
     stages: tuple[tuple[str, str], ...]
     statement: str
+    source: str | None
     strategy: tuple[Mapping[str, str], ...]
 
 
@@ -78,12 +78,13 @@ def statements(
         columns = ", ".join(f"`{c}`" for c in (*resolved.layout.visible, *resolved.layout.hidden))
         query = filling.fill(resolved.layout.initial)
         text = f"INSERT OVERWRITE {filling.target} ({columns}) {query}"
-        return Statements(ApplyKind.OVERWRITE, (), text, _strategy_of(resolved.verdict.nodes))
+        return Statements(ApplyKind.OVERWRITE, (), text, None, _strategy_of(resolved.verdict.nodes))
     program: Program = runtime.templates.program(resolved, changes_of(planned))
     return Statements(
         program.apply,
         tuple((stage.name, filling.fill(stage.sql)) for stage in program.stages),
         filling.fill(program.statement),
+        program.source,
         _strategy_of(program.strategy),
     )
 
@@ -142,8 +143,13 @@ def apply(
         on_step("write")
         conf = _session_conf(runtime, planned, todo.kind)
         try:
-            with _stages(runtime, session, todo.stages, conf), staged(session, stamp, conf):
-                engine.run(session, todo.statement)
+            with (
+                settings(session, conf),
+                computed_once(session, todo.stages, small=conf == _LIGHT) as empty,
+                staged(session, stamp),
+            ):
+                if todo.source not in empty:
+                    engine.run(session, todo.statement)
         except HeadwaterError as error:
             _check_parent(runtime, planned, error)
             raise
@@ -196,34 +202,6 @@ def _check_parent(runtime: Runtime, planned: Planned, cause: HeadwaterError | No
         raise RefreshConflict(
             f"{planned.table} was published by another run meanwhile", hint="refresh again"
         ) from cause
-
-
-@contextmanager
-def _stages(
-    runtime: Runtime,
-    session: SparkSession,
-    stages: Sequence[tuple[str, str]],
-    conf: Mapping[str, str],
-) -> Iterator[None]:
-    """Compute each shared sub-plan once; later statements read it by name."""
-    before = {key: session.conf.get(key, None) for key in conf}
-    made: list[str] = []
-    try:
-        for key, value in conf.items():
-            session.conf.set(key, value)
-        for name, sql in stages:
-            runtime.engine.run(session, f"CACHE TABLE `{name}` AS {sql}")
-            made.append(name)
-        yield
-    finally:
-        for name in reversed(made):
-            session.sql(f"UNCACHE TABLE IF EXISTS `{name}`")
-            session.catalog.dropTempView(name)
-        for key, value in before.items():
-            if value is None:
-                session.conf.unset(key)
-            else:
-                session.conf.set(key, value)
 
 
 def _session_conf(runtime: Runtime, planned: Planned, kind: ApplyKind) -> dict[str, str]:

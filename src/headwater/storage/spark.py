@@ -141,6 +141,22 @@ class Engine:
         return self._root
 
 
+@contextmanager
+def settings(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+    """Inside, the session has these settings; afterwards it has its own again."""
+    before = {key: session.conf.get(key, None) for key in conf}
+    try:
+        for key, value in conf.items():
+            session.conf.set(key, value)
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, value)
+
+
 def _start(lake: Lake) -> SparkSession:
     check_java()
     try:

@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headwater.storage.spark import settings
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
@@ -61,27 +63,16 @@ class Stamp:
 
 
 @contextmanager
-def staged(
-    session: SparkSession, stamp: Stamp, conf: Mapping[str, str] | None = None
-) -> Iterator[None]:
+def staged(session: SparkSession, stamp: Stamp) -> Iterator[None]:
     """Inside, writes of `session` are staged under the run of `stamp` and carry its properties."""
-    settings = {
-        _STAGE: stamp.run_id,
-        **{_PROPERTY + key: value for key, value in stamp.properties().items()},
-        **(conf or {}),
-    }
-    before = {key: session.conf.get(key, None) for key in (conf or {})}
-    try:
-        for key, value in settings.items():
-            session.conf.set(key, value)
+    with settings(
+        session,
+        {
+            _STAGE: stamp.run_id,
+            **{_PROPERTY + key: value for key, value in stamp.properties().items()},
+        },
+    ):
         yield
-    finally:
-        for key in settings:
-            restored = before.get(key)
-            if restored is None:
-                session.conf.unset(key)
-            else:
-                session.conf.set(key, restored)
 
 
 def staged_by(metadata: TableMetadata, run_id: str) -> Snapshot | None:

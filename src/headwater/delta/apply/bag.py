@@ -74,14 +74,14 @@ def _merge(writing: Writing, netted: Node, kind: ApplyKind) -> Applied:
     schema = (ID_COLUMN, *root.tree.columns)
     going = _going(writing, change)
     coming = Project(_coming(writing, change), passed(schema))
-    stages, using = writing.using(Union((going, coming), schema))
+    using = writing.using(Union((going, coming), schema))
     merge = Merge(
-        using,
+        using.sql,
         matched([(ROW_ID, ROW_ID)]),
         delete=exp.true(),
         insert={n: of_source(n) for n in (*root.columns, ROW_ID)},
     )
-    return Applied(kind, stages, merge.sql())
+    return Applied(kind, using.stages, merge.sql(), using.source)
 
 
 def _going(writing: Writing, change: Node) -> Node:

@@ -28,12 +28,12 @@ def apply_keyed(writing: Writing) -> Applied:
     rows = restrict(ctx.new(root.tree), root.key, keys)
     marked = Project(rows, (*passed(rows.columns), (_HERE, exp.true())))
     condition = matches(root.key, keys.names) if root.key else None
-    stages, using = writing.using(Join(keys, marked, JoinKind.LEFT, condition))
+    using = writing.using(Join(keys, marked, JoinKind.LEFT, condition))
     here = of_source(_HERE.name)
     others = [(n, n) for n in root.columns if n not in root.key]
     insert = {n: of_source(n) for n in root.columns}
     merge = Merge(
-        using,
+        using.sql,
         matched(list(zip(root.key, keys.names, strict=True))),
         delete=exp.Is(this=here, expression=exp.null()),
         update={n: of_source(n) for n, _ in others},
@@ -41,4 +41,4 @@ def apply_keyed(writing: Writing) -> Applied:
         insert=insert,
         insert_if=here.copy(),
     )
-    return Applied(ApplyKind.REPLACE_KEYS, stages, merge.sql())
+    return Applied(ApplyKind.REPLACE_KEYS, using.stages, merge.sql(), using.source)

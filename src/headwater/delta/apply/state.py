@@ -33,17 +33,17 @@ def apply_state(writing: Writing) -> Applied:
         raise PlanBug("state layout without state")
     change = writing.ctx.change(state.aggregate.input)
     keys = group_keys(state.aggregate)
-    stages, using = writing.using(_window_groups(state, change))
+    using = writing.using(_window_groups(state, change))
     pairs = list(zip(root.key, keys, strict=True))
     is_global = not keys
     merge = Merge(
-        using,
+        using.sql,
         matched(pairs),
         delete=None if is_global or change.inserts_only else _emptied(state),
         update=_updates(state, root.key, is_global=is_global, grows=change.inserts_only),
         insert=_inserts(state, is_global=is_global, grows=change.inserts_only),
     )
-    return Applied(ApplyKind.MERGE, stages, merge.sql())
+    return Applied(ApplyKind.MERGE, using.stages, merge.sql(), using.source)
 
 
 def _window_groups(state: State, change: Delta) -> Node:

@@ -26,7 +26,7 @@ _ROWS = Column("__hw_rows", "bigint")
 def apply_unique(writing: Writing) -> Applied:
     """One row per key: the last of its images, or its deletion."""
     root = writing.root
-    stages, using = writing.using(_per_key(writing))
+    using = writing.using(_per_key(writing))
     is_new = of_source(_NEW.name)
     others = [n for n in root.columns if n not in root.key]
     update = {n: of_source(n) for n in others}
@@ -46,14 +46,14 @@ def apply_unique(writing: Writing) -> Applied:
         )
         changed = exp.Or(this=clash.copy(), expression=changed) if changed else clash.copy()
     merge = Merge(
-        using,
+        using.sql,
         matched([(k, k) for k in root.key]),
         delete=exp.Not(this=is_new.copy()),
         update=update,
         update_if=changed,
         insert=insert,
     )
-    return Applied(ApplyKind.MERGE, stages, merge.sql())
+    return Applied(ApplyKind.MERGE, using.stages, merge.sql(), using.source)
 
 
 def checked_rows(tree: Node, key: Sequence[str]) -> Node:

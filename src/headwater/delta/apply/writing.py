@@ -28,6 +28,16 @@ class Applied:
     kind: ApplyKind
     stages: tuple[Stage, ...]
     statement: str
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class Using:
+    """The source of a MERGE: stages, text, and the stage that holds all of it."""
+
+    stages: tuple[Stage, ...]
+    sql: str
+    source: str | None
 
 
 @dataclass(frozen=True)
@@ -38,15 +48,16 @@ class Writing:
     ctx: DeltaContext
     sources: Sequence[TableName]
 
-    def using(self, tree: Node) -> tuple[tuple[Stage, ...], str]:
-        """Stages and text of a MERGE source.
+    def using(self, tree: Node) -> Using:
+        """The source of a MERGE.
 
         A MERGE reads its source several times, so one that reads tables is staged as a whole;
         one that reads only changes is small and stays in the statement.
         """
         stager = self._stager(tree)
         rest = stager.taken(tree, whole=reads_content(tree))
-        return stager.stages, to_sql(rest, self.sources, pretty=True)
+        source = rest.name if isinstance(rest, Reference) and rest.name != TARGET else None
+        return Using(stager.stages, to_sql(rest, self.sources, pretty=True), source)
 
     def query(self, tree: Node) -> tuple[tuple[Stage, ...], str]:
         """Stages and text of a query that is read once."""
