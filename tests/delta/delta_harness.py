@@ -366,12 +366,15 @@ def judged(outcome: Outcome) -> Outcome:
 
 
 def check_churn(plan: Layout, before: Counter, after: Counter, reported: int | None) -> None:
-    """The statement wrote no more rows than differ."""
+    """The statement wrote exactly the rows that differ; with a key, a row that changed is one."""
     if reported is None:
         return
-    came, went = sum((after - before).values()), sum((before - after).values())
-    rewritten = came + went if plan.bag else max(came, went)
-    assert rewritten <= reported <= came + went, f"wrote {reported} rows, +{came} -{went} differ"
+    came, went = after - before, before - after
+    differ = sum(came.values()) + sum(went.values())
+    if not plan.bag:
+        places = [plan.columns.index(k) for k in plan.key]
+        differ = len({tuple(row[i] for i in places) for row in (*came, *went)})
+    assert reported == differ, f"wrote {reported} rows, +{dict(came)} -{dict(went)} differ"
 
 
 def explain(outcome: Outcome) -> str:

@@ -13,6 +13,9 @@ from generator.cases import Case, Story, some_cases
 
 QUERIES = 5
 STORIES = 5
+# The first chunks are played in every run of the tests: their stories are cut short.
+QUICK = 20
+QUICK_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,17 @@ def staged(story: Story) -> Iterator[Sandbox]:
 
 def play_chunk(number: int) -> tuple[Played, ...]:
     """Some stories with their queries."""
-    seeds = range(number * STORIES, (number + 1) * STORIES)
-    return tuple(played for seed in seeds for played in play(some_cases(seed, QUERIES)))
+    rounds = QUICK_ROUNDS if number < QUICK else None
+    return tuple(
+        played
+        for seed in seeds_of(number)
+        for played in play(some_cases(seed, QUERIES, rounds=rounds))
+    )
+
+
+def seeds_of(number: int) -> range:
+    """The seeds of the stories of a chunk."""
+    return range(number * STORIES, (number + 1) * STORIES)
 
 
 def play(cases: Sequence[Case]) -> list[Played]:

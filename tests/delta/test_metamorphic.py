@@ -198,7 +198,7 @@ def view_over_view(story: Story, made: Relation) -> None:
     table = Table("v", tuple((c.ref, c.type) for c in made.columns))
     maker = Maker(random.Random(story.seed), [table], build=some_relation)
     upper = a_relation(maker, 1)
-    versions = [_rows(seen) for seen in contents(story, made.sql)]
+    versions = [plain_rows(seen) for seen in contents(story, made.sql)]
     rounds = tuple(
         Round((), {"v": rows}, r.noise) for rows, r in zip(versions[1:], story.rounds, strict=True)
     )
@@ -209,7 +209,7 @@ def view_over_view(story: Story, made: Relation) -> None:
     assert contents(chained, upper.sql) == contents(story, inlined), upper.sql
 
 
-def _rows(seen: Counter) -> list[tuple]:
+def plain_rows(seen: Counter) -> list[tuple]:
     nan = {"NaN": math.nan}
     return [tuple(nan.get(v, v) if v == "NaN" else v for v in row) for row in seen.elements()]
 

@@ -45,25 +45,32 @@ def check_scenario(scenario: dict[str, str]) -> None:
             assert reasons == [FULL[scenario["id"]]]
             continue
         assert outcome.program.incremental, outcome.program.strategy
-        assert _texts(outcome.rows) == _expected(scenario["after"]), explain(outcome)
+        assert texts(outcome.rows) == expected_rows(scenario["after"]), explain(outcome)
 
 
 def scenario_world(scenario: dict[str, str], *, noise: bool) -> World:
     con = duckdb.connect()
     schemas: dict[str, str] = {}
-    for name, columns, body in re.findall(r"(\w+)\((.*?)\)=\{(.*?)\}(?:; |$)", scenario["tables"]):
-        values = f"VALUES {body}" if body else ""
-        fields = [part.strip() for part in re.split(r",(?![^(]*\))", columns)]
-        schemas[name] = ", ".join(_typed(f, i, body) for i, f in enumerate(fields))
+    for name, columns, body in typed_columns(scenario):
+        schemas[name] = columns
         listed = ", ".join(_duck(part) for part in schemas[name].split(", "))
         con.execute(f"CREATE TABLE {name} ({listed})")
-        if values:
+        if body:
             con.execute(f"INSERT INTO {name} {_duck_values(body)}")
     old = {name: con.execute(f"FROM {name}").fetchall() for name in schemas}
     for statement in scenario["changes"].split(";"):
         con.execute(to_duckdb(statement))
     new = {name: con.execute(f"FROM {name}").fetchall() for name in schemas}
     return World(schemas, _hashable(old), _hashable(new), noise=noise)
+
+
+def typed_columns(scenario: dict[str, str]) -> list[tuple[str, str, str]]:
+    """Name, columns with their types and rows of each table."""
+    found = []
+    for name, columns, body in re.findall(r"(\w+)\((.*?)\)=\{(.*?)\}(?:; |$)", scenario["tables"]):
+        fields = [part.strip() for part in re.split(r",(?![^(]*\))", columns)]
+        found.append((name, ", ".join(_typed(f, i, body) for i, f in enumerate(fields)), body))
+    return found
 
 
 def _hashable(tables: dict) -> dict:
@@ -100,7 +107,7 @@ def _duck_values(body: str) -> str:
     return "VALUES " + re.sub(r"array\(([^)]*)\)", r"[\1]", text)
 
 
-def _texts(rows: Counter) -> Counter:
+def texts(rows: Counter) -> Counter:
     return Counter({tuple(map(_text, row)): n for row, n in rows.items()})
 
 
@@ -114,7 +121,7 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def _expected(text: str) -> Counter:
+def expected_rows(text: str) -> Counter:
     rows: Counter = Counter()
     for body, times in re.findall(r"\(([^)]*)\)(?:×(\d+))?", text):
         row = []

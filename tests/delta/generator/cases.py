@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from generator.changes import Content, Round, some_rounds
@@ -85,9 +85,12 @@ def some_story(seed: int) -> Story:
     return Story(seed, tables, first, tuple(some_rounds(rng, tables, first)))
 
 
-def some_cases(seed: int, count: int, *, spark: bool = False, depth: int = DEPTH) -> list[Case]:
+def some_cases(
+    seed: int, count: int, *, spark: bool = False, depth: int = DEPTH, rounds: int | None = None
+) -> list[Case]:
     """Queries over one story; operators are wished for in turn, so that none is rare."""
     story = some_story(seed)
+    story = replace(story, rounds=story.rounds[:rounds])
     rng = random.Random(f"queries {seed} {spark}")
     cases = []
     for i in range(count):

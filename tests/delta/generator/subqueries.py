@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from generator.groups import aggregate
 from generator.joins import condition, some_items
-from generator.maker import Column, Maker, Pool, Relation, keys_of, query
+from generator.maker import Column, Impossible, Maker, Pool, Relation, keys_of, query
 from generator.scalars import constant, expression, predicate
-from generator.values import BOOLEAN, INT, STRING
+from generator.values import BIGINT, BOOLEAN, INT, STRING
 
 Test = Callable[[Maker, Pool, int], str]
+_NUMBERS = (INT, BIGINT)
 
 
 def _member(word: str) -> Test:
@@ -172,12 +173,14 @@ def with_twice(maker: Maker, depth: int) -> Relation:
 def recursive(maker: Maker, depth: int) -> Relation:
     """Paths of bounded length through a table's first two columns."""
     edges = maker.table()
+    if [c.type in _NUMBERS for c in edges.pool[:2]] != [True, True]:
+        raise Impossible
     start, end = edges.pool[:2]
     anchor = maker.table()
     first = maker.pick(anchor.pool, start.type)
     name, n, d = maker.name("p"), maker.name("n"), maker.name("d")
     where = f" WHERE {predicate(maker, anchor.pool, 1)}" if maker.chance(0.3) else ""
-    reached = end.ref if end.type == start.type else f"CAST({end.ref} % 7 AS INT)"
+    reached = end.ref if end.type == start.type else f"CAST({end.ref} % 7 AS {start.type.upper()})"
     step = (
         f"SELECT {reached}, {name}.{d} + 1 FROM {name} JOIN {edges.text} "
         f"ON {start.ref} = {name}.{n} WHERE {name}.{d} < 2"
