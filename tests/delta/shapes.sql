@@ -164,6 +164,15 @@ SELECT l.id, q.y FROM l JOIN (SELECT DISTINCT k, y FROM r) q ON l.k = q.k
 -- name: window
 SELECT id, RANK() OVER (PARTITION BY k ORDER BY x, id) AS n FROM l
 
+-- name: window_all
+SELECT id, x, SUM(x) OVER () AS s, COUNT(*) OVER (PARTITION BY k) AS n FROM l
+
+-- name: window_all_expression
+SELECT k, SUM(x) AS s, 1.0 * SUM(x) / NULLIF(SUM(SUM(x)) OVER (), 0) AS share FROM l GROUP BY k
+
+-- name: qualify_all
+SELECT id, x FROM l QUALIFY x = MAX(x) FILTER (WHERE k IS NOT NULL) OVER ()
+
 -- name: window_hidden
 SELECT SUM(x) OVER (PARTITION BY k) AS s FROM l
 

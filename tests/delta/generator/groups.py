@@ -234,6 +234,8 @@ def window_aggregate(maker: Maker, depth: int) -> Relation:
         if text.startswith("COUNT_IF"):
             text = "COUNT(*)"
         frames = ("", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW")
+        if maker.chance(0.2):
+            return f"{text} OVER ()", kind
         if maker.chance(0.4):
             return f"{text} OVER (PARTITION BY {maker.pick(pool).ref})", kind
         return f"{text} {_over(maker, pool, maker.rng.choice(frames))}", kind

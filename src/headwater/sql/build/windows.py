@@ -1,4 +1,8 @@
-"""Window functions: their inputs projected below, the functions, expressions over them above."""
+"""Window functions: their inputs projected below, the functions, expressions over them above.
+
+An aggregate `OVER ()` has one value for all rows: it becomes a cross join with the aggregate of the
+whole input, so that rows change only when that value does.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from headwater.sql.build.aggregates import is_aggregate
 from headwater.sql.build.calls import Arguments, unwrapped
 from headwater.sql.build.projection import extended
 from headwater.sql.columns import ref
-from headwater.sql.functions import TIE_DEPENDENT, function_name
-from headwater.sql.grouping import Window
+from headwater.sql.functions import ORDER_DEPENDENT, TIE_DEPENDENT, function_name
+from headwater.sql.grouping import Aggregate, Window
 from headwater.sql.rebuild import rebuild
+from headwater.sql.relations import Join
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +57,20 @@ def windowed(
 
     rewritten = [rebuild(e, change) for e in expressions]
     below = extended(arguments.node, arguments.computed)
-    return Window(below, tuple(calls.values()), place=places[0]), rewritten
+    whole = [(c, call.this) for c, call in calls.values() if _is_of_all(call, ctx)]
+    rest = tuple((c, call) for c, call in calls.values() if not _is_of_all(call, ctx))
+    made = Window(below, rest, place=places[0]) if rest else below
+    if whole:
+        made = Join(made, Aggregate(below, (), tuple(whole)), place=places[0])
+    return made, rewritten
+
+
+def _is_of_all(call: exp.Expr, ctx: Context) -> bool:
+    """Whether a call is an aggregate over all rows, whatever their order."""
+    if any(call.args.get(part) for part in ("partition_by", "order", "spec", "alias")):
+        return False
+    name = function_name(unwrapped(call.this))
+    return is_aggregate(call.this, ctx) and name not in (TIE_DEPENDENT | ORDER_DEPENDENT)
 
 
 def _check_ties(e: exp.Expr, function: exp.Expr, ctx: Context) -> None:
