@@ -30,14 +30,14 @@ class Keys:
         foreign: which table a column refers to, by the ending of its name.
         copied: tables whose rows take the columns with these endings from a row of another table.
         amounts: rows for each query that reads the table; 3 unless told.
-        words: the values of columns that no query asks for in particular.
+        values: the values of columns for which no query asks in particular.
     """
 
     primary: Mapping[str, tuple[str, ...]]
     foreign: Mapping[str, str]
     copied: Mapping[str, tuple[str, tuple[str, ...]]]
     amounts: Mapping[str, int]
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    values: Mapping[str, Sequence[object]] = field(default_factory=dict)
 
     def target(self, table: str, column: str) -> str | None:
         """The table that a column refers to."""
@@ -144,8 +144,8 @@ class Maker:
             return rng.choice(rows)[0] if rows else rng.randint(1, 20)
         if wish is None or rng.random() < MISFIT:
             wish = Wish()
-        if column in self.keys.words:
-            return rng.choice(self.keys.words[column])
+            if column in self.keys.values:
+                return rng.choice(self.keys.values[column])
         if column.endswith("_id") and kind == "string":
             return f"id{self._made[table] // 2}"
         return _typed(kind, column, wish, rng)

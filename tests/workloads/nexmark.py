@@ -21,7 +21,7 @@ KEYS = Keys(
     foreign={"seller": "person", "bidder": "person", "auction": "auction"},
     copied={},
     amounts={"side_input": 10, "person": 5, "auction": 6, "bid": 15},
-    words={
+    values={
         "channel": ("Apple", "google", "baidu", "channel-7", "channel-9"),
         "url": ("https://nexmark.com/cc/c/a/item?id=7", "https://nexmark.com/b", "x"),
     },

@@ -1,5 +1,7 @@
 """Keys of the TPC tables, and how many rows of each a query gets."""
 
+from decimal import Decimal
+
 from made_rows import Keys
 
 TPCH = Keys(
@@ -22,7 +24,23 @@ TPCH = Keys(
         "_orderkey": "orders",
     },
     copied={"lineitem": ("partsupp", ("_partkey", "_suppkey"))},
-    amounts={"region": 1, "nation": 4, "customer": 9, "partsupp": 10, "orders": 12, "lineitem": 50},
+    values={
+        "l_discount": [Decimal(n) / 100 for n in range(11)],
+        "l_tax": [Decimal(n) / 100 for n in range(9)],
+        "l_returnflag": ("A", "N", "R"),
+        "l_linestatus": ("O", "F"),
+        "o_orderstatus": ("O", "F", "P"),
+    },
+    amounts={
+        "region": 2,
+        "part": 6,
+        "supplier": 5,
+        "nation": 4,
+        "customer": 9,
+        "partsupp": 10,
+        "orders": 12,
+        "lineitem": 50,
+    },
 )
 
 TPCDS = Keys(
