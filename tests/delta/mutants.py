@@ -44,6 +44,7 @@ from headwater.delta.rules import (
     set_operation,
     union,
 )
+from headwater.sql import totality
 from headwater.sql.build import filters
 from headwater.sql.operators import (
     WEIGHT,
@@ -88,8 +89,8 @@ ELSEWHERE = {
         "the old partition is known from the −1 image only: see affected keys from inserts only"
     ),
     "COUNT bug": "no scalar subquery is turned into a join: it is evaluated as written (E67)",
-    "start version v0 instead of v0+1": "windows are cut in headwater.sources: tests/sources",
-    "frontier advanced on failure": "frontiers are written by headwater.refresh: tests/crash",
+    "start version v0 instead of v0+1": "a window of headwater.sources: test_mutants_on_spark.py",
+    "frontier advanced on failure": "written by headwater.refresh: test_mutants_on_spark.py",
 }
 
 
@@ -501,6 +502,16 @@ def _(patch: Patch) -> None:
         return found.input if isinstance(found, Filter) else found
 
     put(patch, rule, all_groups)
+
+
+@mutant("expressions that can fail see rows of no version", exams=("failing",))
+def _(patch: Patch) -> None:
+    put(patch, totality.can_fail, lambda expression, column, overflow=True: False)
+
+
+@mutant("conditions that can fail see pairs of no version", exams=("failing_pairs",))
+def _(patch: Patch) -> None:
+    put(patch, totality.failing_parts, lambda expression, column: iter(()))
 
 
 @mutant("key pushed below the padded side of a left join", "group_left_other")

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import duckdb
 import pytest
+import test_failing_rows as failing_rows
 from delta_harness import World, check, followed, forget, judged
 from duck import scratch
 from generated import play
@@ -42,7 +43,17 @@ def explode() -> None:
     check("SELECT id, e FROM t LATERAL VIEW explode(a) x AS e", world)
 
 
-EXAMS: dict[str, Exam] = {"decimals": decimals, "recursion": recursion, "explode": explode}
+def failing() -> None:
+    check(failing_rows.QUERIES["project"], failing_rows.of_no_version())
+
+
+def failing_pairs() -> None:
+    check(failing_rows.PAIRS["inner"], failing_rows.never_side_by_side("inner", back=True))
+
+
+EXAMS: dict[str, Exam] = {
+    exam.__name__: exam for exam in (decimals, recursion, explode, failing, failing_pairs)
+}
 
 
 def examine(subject: Mutant) -> None:
