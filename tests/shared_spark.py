@@ -22,6 +22,9 @@ from headwater.storage.spark import Engine
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Tests run each plan a few times: compiling it further would cost more than it saves.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
