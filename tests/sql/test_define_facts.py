@@ -49,6 +49,11 @@ def codes(text: str, lookup: Tables | None = None) -> dict[str, str]:
             "SELECT SUM(amount) AS a FROM ev GROUP BY session_window(ts, '5 minutes')",
             {"SESSION_WINDOW": "full"},
         ),
+        ("SELECT id, SUM(amount) AS a FROM ev GROUP BY id, session_window(ts, '5 minutes')", {}),
+        (
+            "SELECT id, COUNT(*) AS n FROM ev GROUP BY id, session_window(ts, CAST(id AS STRING))",
+            {"SESSION_WINDOW": "full"},
+        ),
     ],
 )
 def test_facts(text: str, expected: dict[str, str]) -> None:

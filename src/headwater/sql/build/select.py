@@ -20,7 +20,11 @@ from headwater.sql.build.ordering import limited, ordering_of
 from headwater.sql.build.pending import attach
 from headwater.sql.build.result import Result
 from headwater.sql.build.scope import Relation, Scope
-from headwater.sql.build.session_windows import has_session_window, session_block
+from headwater.sql.build.session_windows import (
+    has_session_window,
+    session_block,
+    sessions_by_windows,
+)
 from headwater.sql.build.windows import windowed
 from headwater.sql.rebuild import bare, conjunction, conjuncts
 from headwater.sql.relations import Distinct
@@ -44,7 +48,10 @@ def select(ast: exp.Select, outer: Scope | None, ctx: Context) -> Relation:
     """The relation of one SELECT block."""
     _check_clauses(ast, ctx)
     if has_session_window(ast):
-        return session_block(ast, ctx)
+        split = sessions_by_windows(ast)
+        if split is None:
+            return session_block(ast, ctx)
+        ast = split
     source = from_clause(ast, outer, ctx)
     scope = Scope(source.entries, outer)
     node = where(source.node, ast.args.get("where"), scope, ctx)
