@@ -246,6 +246,17 @@ def _(patch: Patch) -> None:
 
 @mutant("NOT IN as plain anti join", "not_in")
 def _(patch: Patch) -> None:
+    rule = filters._not_in
+
+    def plain(*given: Any) -> Any:
+        found = rule(*given)
+        return Filter(found.input, exp.true())
+
+    put(patch, rule, plain)
+
+
+@mutant("NOT IN of several values as plain anti join", "not_in_tuple")
+def _(patch: Patch) -> None:
     rule = filters._matches
     put(patch, rule, lambda value, kind, members: rule(value, filters.SubqueryKind.IN, members))
 

@@ -70,6 +70,12 @@ SELECT id FROM l WHERE k IN (SELECT k FROM r)
 -- name: not_in
 SELECT id FROM l WHERE k NOT IN (SELECT y FROM r)
 
+-- name: not_in_filtered
+SELECT id, x FROM l WHERE x > 0 AND x NOT IN (SELECT r.y FROM r JOIN c ON c.k = r.k WHERE c.z > 1)
+
+-- name: not_in_correlated
+SELECT id FROM l WHERE k NOT IN (SELECT y FROM r WHERE r.k = l.x)
+
 -- name: in_having
 SELECT id FROM l WHERE k IN (SELECT k FROM r GROUP BY k HAVING SUM(y) > 3)
 

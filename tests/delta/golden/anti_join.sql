@@ -9,50 +9,116 @@ FROM (
 LEFT ANTI JOIN (
   SELECT `y`
   FROM `__hw_src_1_new` ) AS t2
-  ON COALESCE(`k` = `y`, TRUE)
+  ON `k` = `y`
+INNER JOIN (
+  SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+  FROM (
+    SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+    FROM `__hw_src_1_new` ) AS t3 ) AS t4
+  ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
 
 -- changed: l append, r append; apply: bag
 
 -- __hw_stage_1
+SELECT `y`, `__hw_w`
+FROM `__hw_src_1_delta`
+
+-- __hw_stage_2
 SELECT `g`, `v`, `__hw_w`
 FROM (
   SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, `__hw_w`
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
       SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_src_0_delta` ) AS t1
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t2
-      ON COALESCE(`k` = `y`, TRUE)
+      FROM (
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM `__hw_src_0_delta` ) AS t1
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS t2
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old` ) AS t3
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t4
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old` ) AS t5
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t6
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t7
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS t8
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t9
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t10
+            ON `k` = `y` ) AS t11
+        GROUP BY `k`, `x` ) AS t12
+      WHERE `__hw_w` <> 0 ) AS t13
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+      FROM (
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_old` ) AS t14 ) AS t15
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
     UNION ALL
-    SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
+      SELECT `empty`, `unknown`, `__hw_w`
+      FROM (
+        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+          FROM (
+            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t16
+            UNION ALL
+            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t17 ) AS t18 ) AS t19
+        GROUP BY `empty`, `unknown` ) AS t20
+      WHERE `__hw_w` <> 0 ) AS t21
+    INNER JOIN (
       SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t3
-    LEFT SEMI JOIN (
-      SELECT `y`, `__hw_w`
-      FROM `__hw_src_1_delta` ) AS t4
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_old` ) AS t5
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT SEMI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t6
-      ON COALESCE(`k` = `y`, TRUE) ) AS t7
-  GROUP BY `k`, `x` ) AS t8
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new` ) AS t22
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t23
+        ON `k` = `y` ) AS t24
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t25
+  GROUP BY `k`, `x` ) AS t26
 WHERE `__hw_w` <> 0
 
--- __hw_stage_2
+-- __hw_stage_3
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_1`
+    FROM `__hw_stage_2`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
@@ -69,7 +135,7 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_1`
+        FROM `__hw_stage_2`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -78,7 +144,7 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_2` ) AS s
+FROM `__hw_stage_3` ) AS s
 ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
@@ -87,74 +153,142 @@ VALUES ( s.`g`, s.`v`, s.`__hw_id` )
 -- changed: l mixed, r mixed; apply: bag
 
 -- __hw_stage_1
+SELECT `y`, `__hw_w`
+FROM (
+  SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_1_delta`
+  GROUP BY `y` ) AS t1
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_2
 SELECT `g`, `v`, `__hw_w`
 FROM (
   SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, `__hw_w`
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
       SELECT `k`, `x`, `__hw_w`
       FROM (
         SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-        FROM `__hw_src_0_delta`
-        GROUP BY `k`, `x` ) AS t1
-      WHERE `__hw_w` <> 0 ) AS t2
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t3
-      ON COALESCE(`k` = `y`, TRUE)
-    UNION ALL
-    SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t4
-    LEFT SEMI JOIN (
-      SELECT `y`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+              FROM `__hw_src_0_delta`
+              GROUP BY `k`, `x` ) AS t1
+            WHERE `__hw_w` <> 0 ) AS t2
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS t3
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old` ) AS t4
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t5
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old` ) AS t6
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t7
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS t9
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t10
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old` ) AS t12
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t13
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old` ) AS t14
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t15
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS t17
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t18
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
+            ON `k` = `y` ) AS t20
+        GROUP BY `k`, `x` ) AS t21
+      WHERE `__hw_w` <> 0 ) AS t22
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
       FROM (
-        SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-        FROM `__hw_src_1_delta`
-        GROUP BY `y` ) AS t5
-      WHERE `__hw_w` <> 0 ) AS t6
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_old` ) AS t7
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT SEMI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t8
-      ON COALESCE(`k` = `y`, TRUE)
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_old` ) AS t23 ) AS t24
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
     UNION ALL
-    SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
-      SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t9
-    LEFT SEMI JOIN (
-      SELECT `y`, `__hw_w`
+      SELECT `empty`, `unknown`, `__hw_w`
       FROM (
-        SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-        FROM `__hw_src_1_delta`
-        GROUP BY `y` ) AS t10
-      WHERE `__hw_w` <> 0 ) AS t11
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT SEMI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_old` ) AS t12
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t13
-      ON COALESCE(`k` = `y`, TRUE) ) AS t14
-  GROUP BY `k`, `x` ) AS t15
+        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+          FROM (
+            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t25
+            UNION ALL
+            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
+        GROUP BY `empty`, `unknown` ) AS t29
+      WHERE `__hw_w` <> 0 ) AS t30
+    INNER JOIN (
+      SELECT `k`, `x`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new` ) AS t31
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t32
+        ON `k` = `y` ) AS t33
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
+  GROUP BY `k`, `x` ) AS t35
 WHERE `__hw_w` <> 0
 
--- __hw_stage_2
+-- __hw_stage_3
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_1`
+    FROM `__hw_stage_2`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
@@ -171,7 +305,7 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_1`
+        FROM `__hw_stage_2`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -180,7 +314,7 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_2` ) AS s
+FROM `__hw_stage_3` ) AS s
 ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
@@ -196,14 +330,26 @@ FROM (
     SELECT `k`, `x`, `__hw_w`
     FROM (
       SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-      FROM `__hw_src_0_delta`
-      GROUP BY `k`, `x` ) AS t1
-    WHERE `__hw_w` <> 0 ) AS t2
-  LEFT ANTI JOIN (
-    SELECT `y`
-    FROM `__hw_src_1_new` ) AS t3
-    ON COALESCE(`k` = `y`, TRUE)
-  GROUP BY `k`, `x` ) AS t4
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+          FROM `__hw_src_0_delta`
+          GROUP BY `k`, `x` ) AS t1
+        WHERE `__hw_w` <> 0 ) AS t2
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t3
+        ON `k` = `y`
+      GROUP BY `k`, `x` ) AS t4
+    WHERE `__hw_w` <> 0 ) AS t5
+  INNER JOIN (
+    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+    FROM (
+      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+      FROM `__hw_src_1_new` ) AS t6 ) AS t7
+    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+  GROUP BY `k`, `x` ) AS t8
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
@@ -247,61 +393,129 @@ VALUES ( s.`g`, s.`v`, s.`__hw_id` )
 -- changed: r mixed; apply: bag
 
 -- __hw_stage_1
+SELECT `y`, `__hw_w`
+FROM (
+  SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_1_delta`
+  GROUP BY `y` ) AS t1
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_2
 SELECT `g`, `v`, `__hw_w`
 FROM (
   SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
-      SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t1
-    LEFT SEMI JOIN (
-      SELECT `y`, `__hw_w`
+      SELECT `k`, `x`, `__hw_w`
       FROM (
-        SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-        FROM `__hw_src_1_delta`
-        GROUP BY `y` ) AS t2
-      WHERE `__hw_w` <> 0 ) AS t3
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_old` ) AS t4
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT SEMI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t5
-      ON COALESCE(`k` = `y`, TRUE)
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_new` ) AS t1
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t2
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old` ) AS t3
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t4
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS t6
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t7
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_new` ) AS t9
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t10
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old` ) AS t11
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t12
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS t14
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t15
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+            ON `k` = `y` ) AS t17
+        GROUP BY `k`, `x` ) AS t18
+      WHERE `__hw_w` <> 0 ) AS t19
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+      FROM (
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_old` ) AS t20 ) AS t21
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
     UNION ALL
-    SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
-      SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t6
-    LEFT SEMI JOIN (
-      SELECT `y`, `__hw_w`
+      SELECT `empty`, `unknown`, `__hw_w`
       FROM (
-        SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-        FROM `__hw_src_1_delta`
-        GROUP BY `y` ) AS t7
-      WHERE `__hw_w` <> 0 ) AS t8
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT SEMI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_old` ) AS t9
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t10
-      ON COALESCE(`k` = `y`, TRUE) ) AS t11
-  GROUP BY `k`, `x` ) AS t12
+        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+          FROM (
+            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t22
+            UNION ALL
+            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t23 ) AS t24 ) AS t25
+        GROUP BY `empty`, `unknown` ) AS t26
+      WHERE `__hw_w` <> 0 ) AS t27
+    INNER JOIN (
+      SELECT `k`, `x`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new` ) AS t28
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t29
+        ON `k` = `y` ) AS t30
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t31
+  GROUP BY `k`, `x` ) AS t32
 WHERE `__hw_w` <> 0
 
--- __hw_stage_2
+-- __hw_stage_3
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_1`
+    FROM `__hw_stage_2`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
@@ -318,7 +532,7 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_1`
+        FROM `__hw_stage_2`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -327,7 +541,7 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_2` ) AS s
+FROM `__hw_stage_3` ) AS s
 ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
@@ -346,81 +560,155 @@ FROM (
   LEFT ANTI JOIN (
     SELECT `y`
     FROM `__hw_src_1_new` ) AS t2
-    ON COALESCE(`k` = `y`, TRUE) ) AS t3
+    ON `k` = `y`
+  INNER JOIN (
+    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+    FROM (
+      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+      FROM `__hw_src_1_new` ) AS t3 ) AS t4
+    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t5
 WHERE IF( `__hw_rows` = 1, TRUE, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) )
 
 -- changed: l mixed, r mixed; apply: merge
 
 -- __hw_stage_1
+SELECT `y`, `__hw_w`
+FROM (
+  SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_1_delta`
+  GROUP BY `y` ) AS t1
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_2
 SELECT `g`, `v`, `__hw_went`, IF( `__hw_came` <= 1, `__hw_w` > 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) ) AS `__hw_new`
 FROM (
   SELECT `g`, `v`, `__hw_w`, SUM(GREATEST(`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_came`, SUM(GREATEST(-`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_went`
   FROM (
     SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
     FROM (
-      SELECT `k`, `x`, `__hw_w`
+      SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
       FROM (
         SELECT `k`, `x`, `__hw_w`
         FROM (
           SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-          FROM `__hw_src_0_delta`
-          GROUP BY `k`, `x` ) AS t1
-        WHERE `__hw_w` <> 0 ) AS t2
-      LEFT ANTI JOIN (
-        SELECT `y`
-        FROM `__hw_src_1_new` ) AS t3
-        ON COALESCE(`k` = `y`, TRUE)
-      UNION ALL
-      SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t4
-      LEFT SEMI JOIN (
-        SELECT `y`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM (
+                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                FROM `__hw_src_0_delta`
+                GROUP BY `k`, `x` ) AS t1
+              WHERE `__hw_w` <> 0 ) AS t2
+            LEFT ANTI JOIN (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS t3
+              ON `k` = `y`
+            UNION ALL
+            SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k`, `x`
+              FROM `__hw_src_0_old` ) AS t4
+            LEFT SEMI JOIN (
+              SELECT `y`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t5
+              ON `k` = `y`
+            LEFT ANTI JOIN (
+              SELECT `y`
+              FROM (
+                SELECT `y`
+                FROM `__hw_src_1_old` ) AS t6
+              LEFT SEMI JOIN (
+                SELECT `y` AS `__hw_f1`
+                FROM `__hw_stage_1` ) AS t7
+                ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
+              ON `k` = `y`
+            LEFT SEMI JOIN (
+              SELECT `y`
+              FROM (
+                SELECT `y`
+                FROM `__hw_src_1_new` ) AS t9
+              LEFT SEMI JOIN (
+                SELECT `y` AS `__hw_f1`
+                FROM `__hw_stage_1` ) AS t10
+                ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
+              ON `k` = `y`
+            UNION ALL
+            SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k`, `x`
+              FROM `__hw_src_0_old` ) AS t12
+            LEFT SEMI JOIN (
+              SELECT `y`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t13
+              ON `k` = `y`
+            LEFT SEMI JOIN (
+              SELECT `y`
+              FROM (
+                SELECT `y`
+                FROM `__hw_src_1_old` ) AS t14
+              LEFT SEMI JOIN (
+                SELECT `y` AS `__hw_f1`
+                FROM `__hw_stage_1` ) AS t15
+                ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+              ON `k` = `y`
+            LEFT ANTI JOIN (
+              SELECT `y`
+              FROM (
+                SELECT `y`
+                FROM `__hw_src_1_new` ) AS t17
+              LEFT SEMI JOIN (
+                SELECT `y` AS `__hw_f1`
+                FROM `__hw_stage_1` ) AS t18
+                ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
+              ON `k` = `y` ) AS t20
+          GROUP BY `k`, `x` ) AS t21
+        WHERE `__hw_w` <> 0 ) AS t22
+      INNER JOIN (
+        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
         FROM (
-          SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-          FROM `__hw_src_1_delta`
-          GROUP BY `y` ) AS t5
-        WHERE `__hw_w` <> 0 ) AS t6
-        ON COALESCE(`k` = `y`, TRUE)
-      LEFT ANTI JOIN (
-        SELECT `y`
-        FROM `__hw_src_1_old` ) AS t7
-        ON COALESCE(`k` = `y`, TRUE)
-      LEFT SEMI JOIN (
-        SELECT `y`
-        FROM `__hw_src_1_new` ) AS t8
-        ON COALESCE(`k` = `y`, TRUE)
+          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+          FROM `__hw_src_1_old` ) AS t23 ) AS t24
+        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
       UNION ALL
-      SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+      SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
       FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t9
-      LEFT SEMI JOIN (
-        SELECT `y`, `__hw_w`
+        SELECT `empty`, `unknown`, `__hw_w`
         FROM (
-          SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-          FROM `__hw_src_1_delta`
-          GROUP BY `y` ) AS t10
-        WHERE `__hw_w` <> 0 ) AS t11
-        ON COALESCE(`k` = `y`, TRUE)
-      LEFT SEMI JOIN (
-        SELECT `y`
-        FROM `__hw_src_1_old` ) AS t12
-        ON COALESCE(`k` = `y`, TRUE)
-      LEFT ANTI JOIN (
-        SELECT `y`
-        FROM `__hw_src_1_new` ) AS t13
-        ON COALESCE(`k` = `y`, TRUE) ) AS t14
-    GROUP BY `k`, `x` ) AS t15
-  WHERE `__hw_w` <> 0 ) AS t16
+          SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+            FROM (
+              SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+              FROM (
+                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                FROM `__hw_src_1_new` ) AS t25
+              UNION ALL
+              SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+              FROM (
+                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
+          GROUP BY `empty`, `unknown` ) AS t29
+        WHERE `__hw_w` <> 0 ) AS t30
+      INNER JOIN (
+        SELECT `k`, `x`
+        FROM (
+          SELECT `k`, `x`
+          FROM `__hw_src_0_new` ) AS t31
+        LEFT ANTI JOIN (
+          SELECT `y`
+          FROM `__hw_src_1_new` ) AS t32
+          ON `k` = `y` ) AS t33
+        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
+    GROUP BY `k`, `x` ) AS t35
+  WHERE `__hw_w` <> 0 ) AS t36
 WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 )
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
-FROM `__hw_stage_1` ) AS s
+FROM `__hw_stage_2` ) AS s
 ON t.`g` IS NOT DISTINCT FROM s.`g`
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
@@ -440,78 +728,152 @@ FROM (
   LEFT ANTI JOIN (
     SELECT `y`
     FROM `__hw_src_1_new` ) AS t2
-    ON COALESCE(`k` = `y`, TRUE)
-  GROUP BY `k` ) AS t3
+    ON `k` = `y`
+  INNER JOIN (
+    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+    FROM (
+      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+      FROM `__hw_src_1_new` ) AS t3 ) AS t4
+    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+  GROUP BY `k` ) AS t5
 
 -- changed: l mixed, r mixed; apply: merge
 
 -- __hw_stage_1
+SELECT `y`, `__hw_w`
+FROM (
+  SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_1_delta`
+  GROUP BY `y` ) AS t1
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_2
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM (
   SELECT `k`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`x` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `x` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
   FROM (
-    SELECT `k`, `x`, `__hw_w`
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
       SELECT `k`, `x`, `__hw_w`
       FROM (
         SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-        FROM `__hw_src_0_delta`
-        GROUP BY `k`, `x` ) AS t1
-      WHERE `__hw_w` <> 0 ) AS t2
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t3
-      ON COALESCE(`k` = `y`, TRUE)
-    UNION ALL
-    SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t4
-    LEFT SEMI JOIN (
-      SELECT `y`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+              FROM `__hw_src_0_delta`
+              GROUP BY `k`, `x` ) AS t1
+            WHERE `__hw_w` <> 0 ) AS t2
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS t3
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old` ) AS t4
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t5
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old` ) AS t6
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t7
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS t9
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t10
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old` ) AS t12
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t13
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old` ) AS t14
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t15
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS t17
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t18
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
+            ON `k` = `y` ) AS t20
+        GROUP BY `k`, `x` ) AS t21
+      WHERE `__hw_w` <> 0 ) AS t22
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
       FROM (
-        SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-        FROM `__hw_src_1_delta`
-        GROUP BY `y` ) AS t5
-      WHERE `__hw_w` <> 0 ) AS t6
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_old` ) AS t7
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT SEMI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t8
-      ON COALESCE(`k` = `y`, TRUE)
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_old` ) AS t23 ) AS t24
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
     UNION ALL
-    SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
-      SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t9
-    LEFT SEMI JOIN (
-      SELECT `y`, `__hw_w`
+      SELECT `empty`, `unknown`, `__hw_w`
       FROM (
-        SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-        FROM `__hw_src_1_delta`
-        GROUP BY `y` ) AS t10
-      WHERE `__hw_w` <> 0 ) AS t11
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT SEMI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_old` ) AS t12
-      ON COALESCE(`k` = `y`, TRUE)
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t13
-      ON COALESCE(`k` = `y`, TRUE) ) AS t14
-  GROUP BY `k` ) AS t15
+        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+          FROM (
+            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t25
+            UNION ALL
+            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
+        GROUP BY `empty`, `unknown` ) AS t29
+      WHERE `__hw_w` <> 0 ) AS t30
+    INNER JOIN (
+      SELECT `k`, `x`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new` ) AS t31
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t32
+        ON `k` = `y` ) AS t33
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
+  GROUP BY `k` ) AS t35
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
-FROM `__hw_stage_1` ) AS s
+FROM `__hw_stage_2` ) AS s
 ON t.`g` IS NOT DISTINCT FROM s.`k`
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
@@ -531,75 +893,149 @@ FROM (
   LEFT ANTI JOIN (
     SELECT `y`
     FROM `__hw_src_1_new` ) AS t2
-    ON COALESCE(`k` = `y`, TRUE)
-  GROUP BY `k` ) AS t3
+    ON `k` = `y`
+  INNER JOIN (
+    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+    FROM (
+      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+      FROM `__hw_src_1_new` ) AS t3 ) AS t4
+    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+  GROUP BY `k` ) AS t5
 
 -- changed: l mixed, r mixed; apply: replace_keys
 
 -- __hw_stage_1
-SELECT DISTINCT
-  `k` AS `__hw_f1`
+SELECT `y`, `__hw_w`
 FROM (
-  SELECT `k`, `x`, `__hw_w`
+  SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_1_delta`
+  GROUP BY `y` ) AS t1
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_2
+SELECT DISTINCT
+  `k` AS `__hw_f2`
+FROM (
+  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
   FROM (
     SELECT `k`, `x`, `__hw_w`
     FROM (
       SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-      FROM `__hw_src_0_delta`
-      GROUP BY `k`, `x` ) AS t1
-    WHERE `__hw_w` <> 0 ) AS t2
-  LEFT ANTI JOIN (
-    SELECT `y`
-    FROM `__hw_src_1_new` ) AS t3
-    ON COALESCE(`k` = `y`, TRUE)
-  UNION ALL
-  SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM (
-    SELECT `k`, `x`
-    FROM `__hw_src_0_old` ) AS t4
-  LEFT SEMI JOIN (
-    SELECT `y`, `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+            FROM `__hw_src_0_delta`
+            GROUP BY `k`, `x` ) AS t1
+          WHERE `__hw_w` <> 0 ) AS t2
+        LEFT ANTI JOIN (
+          SELECT `y`
+          FROM `__hw_src_1_new` ) AS t3
+          ON `k` = `y`
+        UNION ALL
+        SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`
+          FROM `__hw_src_0_old` ) AS t4
+        LEFT SEMI JOIN (
+          SELECT `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t5
+          ON `k` = `y`
+        LEFT ANTI JOIN (
+          SELECT `y`
+          FROM (
+            SELECT `y`
+            FROM `__hw_src_1_old` ) AS t6
+          LEFT SEMI JOIN (
+            SELECT `y` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t7
+            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
+          ON `k` = `y`
+        LEFT SEMI JOIN (
+          SELECT `y`
+          FROM (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS t9
+          LEFT SEMI JOIN (
+            SELECT `y` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t10
+            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
+          ON `k` = `y`
+        UNION ALL
+        SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`
+          FROM `__hw_src_0_old` ) AS t12
+        LEFT SEMI JOIN (
+          SELECT `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t13
+          ON `k` = `y`
+        LEFT SEMI JOIN (
+          SELECT `y`
+          FROM (
+            SELECT `y`
+            FROM `__hw_src_1_old` ) AS t14
+          LEFT SEMI JOIN (
+            SELECT `y` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t15
+            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+          ON `k` = `y`
+        LEFT ANTI JOIN (
+          SELECT `y`
+          FROM (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS t17
+          LEFT SEMI JOIN (
+            SELECT `y` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t18
+            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
+          ON `k` = `y` ) AS t20
+      GROUP BY `k`, `x` ) AS t21
+    WHERE `__hw_w` <> 0 ) AS t22
+  INNER JOIN (
+    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
     FROM (
-      SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-      FROM `__hw_src_1_delta`
-      GROUP BY `y` ) AS t5
-    WHERE `__hw_w` <> 0 ) AS t6
-    ON COALESCE(`k` = `y`, TRUE)
-  LEFT ANTI JOIN (
-    SELECT `y`
-    FROM `__hw_src_1_old` ) AS t7
-    ON COALESCE(`k` = `y`, TRUE)
-  LEFT SEMI JOIN (
-    SELECT `y`
-    FROM `__hw_src_1_new` ) AS t8
-    ON COALESCE(`k` = `y`, TRUE)
+      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+      FROM `__hw_src_1_old` ) AS t23 ) AS t24
+    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
   UNION ALL
-  SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
   FROM (
-    SELECT `k`, `x`
-    FROM `__hw_src_0_old` ) AS t9
-  LEFT SEMI JOIN (
-    SELECT `y`, `__hw_w`
+    SELECT `empty`, `unknown`, `__hw_w`
     FROM (
-      SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-      FROM `__hw_src_1_delta`
-      GROUP BY `y` ) AS t10
-    WHERE `__hw_w` <> 0 ) AS t11
-    ON COALESCE(`k` = `y`, TRUE)
-  LEFT SEMI JOIN (
-    SELECT `y`
-    FROM `__hw_src_1_old` ) AS t12
-    ON COALESCE(`k` = `y`, TRUE)
-  LEFT ANTI JOIN (
-    SELECT `y`
-    FROM `__hw_src_1_new` ) AS t13
-    ON COALESCE(`k` = `y`, TRUE) ) AS t14
+      SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+        FROM (
+          SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+            FROM `__hw_src_1_new` ) AS t25
+          UNION ALL
+          SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+            FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
+      GROUP BY `empty`, `unknown` ) AS t29
+    WHERE `__hw_w` <> 0 ) AS t30
+  INNER JOIN (
+    SELECT `k`, `x`
+    FROM (
+      SELECT `k`, `x`
+      FROM `__hw_src_0_new` ) AS t31
+    LEFT ANTI JOIN (
+      SELECT `y`
+      FROM `__hw_src_1_new` ) AS t32
+      ON `k` = `y` ) AS t33
+    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
 
--- __hw_stage_2
-SELECT `__hw_f1`, `g`, `n`, `__hw_here`
+-- __hw_stage_3
+SELECT `__hw_f2`, `g`, `n`, `__hw_here`
 FROM (
-  SELECT `__hw_f1`
-  FROM `__hw_stage_1` ) AS t1
+  SELECT `__hw_f2`
+  FROM `__hw_stage_2` ) AS t1
 LEFT JOIN (
   SELECT `k` AS `g`, `n`, TRUE AS `__hw_here`
   FROM (
@@ -608,22 +1044,34 @@ LEFT JOIN (
       SELECT `k`, `x`
       FROM `__hw_src_0_new` ) AS t2
     LEFT SEMI JOIN (
-      SELECT `__hw_f1`
-      FROM `__hw_stage_1` ) AS t3
-      ON `k` IS NOT DISTINCT FROM `__hw_f1`
+      SELECT `__hw_f2`
+      FROM `__hw_stage_2` ) AS t3
+      ON `k` IS NOT DISTINCT FROM `__hw_f2`
     LEFT ANTI JOIN (
       SELECT `y`
-      FROM `__hw_src_1_new` ) AS t4
-      ON COALESCE(`k` = `y`, TRUE)
-    GROUP BY `k` ) AS t5 ) AS t6
-  ON `g` IS NOT DISTINCT FROM `__hw_f1`
+      FROM (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t4
+      LEFT SEMI JOIN (
+        SELECT `__hw_f2`
+        FROM `__hw_stage_2` ) AS t5
+        ON `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t6
+      ON `k` = `y`
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+      FROM (
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_new` ) AS t7 ) AS t8
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+    GROUP BY `k` ) AS t9 ) AS t10
+  ON `g` IS NOT DISTINCT FROM `__hw_f2`
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
-SELECT `__hw_f1`, `g`, `n`, `__hw_here`
-FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+SELECT `__hw_f2`, `g`, `n`, `__hw_here`
+FROM `__hw_stage_3` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2`
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -642,70 +1090,144 @@ FROM (
   LEFT ANTI JOIN (
     SELECT `y`
     FROM `__hw_src_1_new` ) AS t2
-    ON COALESCE(`k` = `y`, TRUE) ) AS t3
+    ON `k` = `y`
+  INNER JOIN (
+    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+    FROM (
+      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+      FROM `__hw_src_1_new` ) AS t3 ) AS t4
+    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t5
 
 -- changed: l mixed, r mixed; apply: replace_keys
 
 -- __hw_stage_1
-SELECT DISTINCT
-  `k` AS `__hw_f1`
+SELECT `y`, `__hw_w`
 FROM (
-  SELECT `k`, `x`, `__hw_w`
+  SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_1_delta`
+  GROUP BY `y` ) AS t1
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_2
+SELECT DISTINCT
+  `k` AS `__hw_f2`
+FROM (
+  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
   FROM (
     SELECT `k`, `x`, `__hw_w`
     FROM (
       SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-      FROM `__hw_src_0_delta`
-      GROUP BY `k`, `x` ) AS t1
-    WHERE `__hw_w` <> 0 ) AS t2
-  LEFT ANTI JOIN (
-    SELECT `y`
-    FROM `__hw_src_1_new` ) AS t3
-    ON COALESCE(`k` = `y`, TRUE)
-  UNION ALL
-  SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM (
-    SELECT `k`, `x`
-    FROM `__hw_src_0_old` ) AS t4
-  LEFT SEMI JOIN (
-    SELECT `y`, `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+            FROM `__hw_src_0_delta`
+            GROUP BY `k`, `x` ) AS t1
+          WHERE `__hw_w` <> 0 ) AS t2
+        LEFT ANTI JOIN (
+          SELECT `y`
+          FROM `__hw_src_1_new` ) AS t3
+          ON `k` = `y`
+        UNION ALL
+        SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`
+          FROM `__hw_src_0_old` ) AS t4
+        LEFT SEMI JOIN (
+          SELECT `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t5
+          ON `k` = `y`
+        LEFT ANTI JOIN (
+          SELECT `y`
+          FROM (
+            SELECT `y`
+            FROM `__hw_src_1_old` ) AS t6
+          LEFT SEMI JOIN (
+            SELECT `y` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t7
+            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
+          ON `k` = `y`
+        LEFT SEMI JOIN (
+          SELECT `y`
+          FROM (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS t9
+          LEFT SEMI JOIN (
+            SELECT `y` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t10
+            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
+          ON `k` = `y`
+        UNION ALL
+        SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`
+          FROM `__hw_src_0_old` ) AS t12
+        LEFT SEMI JOIN (
+          SELECT `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t13
+          ON `k` = `y`
+        LEFT SEMI JOIN (
+          SELECT `y`
+          FROM (
+            SELECT `y`
+            FROM `__hw_src_1_old` ) AS t14
+          LEFT SEMI JOIN (
+            SELECT `y` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t15
+            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+          ON `k` = `y`
+        LEFT ANTI JOIN (
+          SELECT `y`
+          FROM (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS t17
+          LEFT SEMI JOIN (
+            SELECT `y` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t18
+            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
+          ON `k` = `y` ) AS t20
+      GROUP BY `k`, `x` ) AS t21
+    WHERE `__hw_w` <> 0 ) AS t22
+  INNER JOIN (
+    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
     FROM (
-      SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-      FROM `__hw_src_1_delta`
-      GROUP BY `y` ) AS t5
-    WHERE `__hw_w` <> 0 ) AS t6
-    ON COALESCE(`k` = `y`, TRUE)
-  LEFT ANTI JOIN (
-    SELECT `y`
-    FROM `__hw_src_1_old` ) AS t7
-    ON COALESCE(`k` = `y`, TRUE)
-  LEFT SEMI JOIN (
-    SELECT `y`
-    FROM `__hw_src_1_new` ) AS t8
-    ON COALESCE(`k` = `y`, TRUE)
+      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+      FROM `__hw_src_1_old` ) AS t23 ) AS t24
+    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
   UNION ALL
-  SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
   FROM (
-    SELECT `k`, `x`
-    FROM `__hw_src_0_old` ) AS t9
-  LEFT SEMI JOIN (
-    SELECT `y`, `__hw_w`
+    SELECT `empty`, `unknown`, `__hw_w`
     FROM (
-      SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-      FROM `__hw_src_1_delta`
-      GROUP BY `y` ) AS t10
-    WHERE `__hw_w` <> 0 ) AS t11
-    ON COALESCE(`k` = `y`, TRUE)
-  LEFT SEMI JOIN (
-    SELECT `y`
-    FROM `__hw_src_1_old` ) AS t12
-    ON COALESCE(`k` = `y`, TRUE)
-  LEFT ANTI JOIN (
-    SELECT `y`
-    FROM `__hw_src_1_new` ) AS t13
-    ON COALESCE(`k` = `y`, TRUE) ) AS t14
+      SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+        FROM (
+          SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+            FROM `__hw_src_1_new` ) AS t25
+          UNION ALL
+          SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+            FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
+      GROUP BY `empty`, `unknown` ) AS t29
+    WHERE `__hw_w` <> 0 ) AS t30
+  INNER JOIN (
+    SELECT `k`, `x`
+    FROM (
+      SELECT `k`, `x`
+      FROM `__hw_src_0_new` ) AS t31
+    LEFT ANTI JOIN (
+      SELECT `y`
+      FROM `__hw_src_1_new` ) AS t32
+      ON `k` = `y` ) AS t33
+    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
 
--- __hw_stage_2
+-- __hw_stage_3
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
@@ -717,32 +1239,44 @@ FROM (
         SELECT `k`, `x`
         FROM `__hw_src_0_new` ) AS t1
       LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t2
-        ON `k` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `__hw_f2`
+        FROM `__hw_stage_2` ) AS t2
+        ON `k` IS NOT DISTINCT FROM `__hw_f2`
       LEFT ANTI JOIN (
         SELECT `y`
-        FROM `__hw_src_1_new` ) AS t3
-        ON COALESCE(`k` = `y`, TRUE) ) AS t4
+        FROM (
+          SELECT `y`
+          FROM `__hw_src_1_new` ) AS t3
+        LEFT SEMI JOIN (
+          SELECT `__hw_f2`
+          FROM `__hw_stage_2` ) AS t4
+          ON `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t5
+        ON `k` = `y`
+      INNER JOIN (
+        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+        FROM (
+          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+          FROM `__hw_src_1_new` ) AS t6 ) AS t7
+        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t8
     UNION ALL
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t5
+      FROM `__hw_target` ) AS t9
     LEFT SEMI JOIN (
-      SELECT `__hw_f1`
-      FROM `__hw_stage_1` ) AS t6
-      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t7
-  GROUP BY `g`, `v`, `n` ) AS t8
+      SELECT `__hw_f2`
+      FROM `__hw_stage_2` ) AS t10
+      ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t11
+  GROUP BY `g`, `v`, `n` ) AS t12
 WHERE `__hw_w` <> 0
 
--- __hw_stage_3
+-- __hw_stage_4
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_2`
+    FROM `__hw_stage_3`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
@@ -761,7 +1295,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_2`
+        FROM `__hw_stage_3`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -770,7 +1304,7 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_3` ) AS s
+FROM `__hw_stage_4` ) AS s
 ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)

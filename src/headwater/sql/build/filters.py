@@ -16,9 +16,10 @@ from headwater.sql.build.pending import (
     take,
 )
 from headwater.sql.columns import ref
+from headwater.sql.grouping import Aggregate
 from headwater.sql.nesting import SubqueryKind
 from headwater.sql.rebuild import bare, conjunction, conjuncts
-from headwater.sql.relations import Filter, Join, JoinKind
+from headwater.sql.relations import Filter, Join, JoinKind, Project
 
 if TYPE_CHECKING:
     from headwater.core.errors import Place
@@ -30,7 +31,8 @@ def filtered(node: Node, predicate: exp.Expr, ctx: Context, place: Place | None 
     """The rows of `node` for which a resolved predicate is true.
 
     EXISTS, IN and their negations as conjuncts are joins; any other subquery is evaluated for
-    each row. NOT IN is true where no row is equal *or unknown*, hence the COALESCE.
+    each row. NOT IN is true where no row is equal *or unknown*. For one value without correlation
+    that is an anti join on equality and two facts about the whole subquery; else COALESCE says it.
     """
     plain: list[exp.Expr] = []
     late: list[exp.Expr] = []
@@ -69,6 +71,8 @@ def _semi_join(node: Node, conjunct: exp.Expr, ctx: Context) -> Node | None:
         return None
     right, correlation = pulled
     members = [ref(entry.column.name) for entry in relation.visible]
+    if kind is SubqueryKind.NOT_IN and len(members) == 1 and not correlation:
+        return _not_in(node, operands_of(value)[0], right, members[0], ctx)
     condition = conjunction([*correlation, *_matches(value, kind, members)])
     anti = negated or kind is SubqueryKind.NOT_IN
     return Join(
@@ -78,6 +82,35 @@ def _semi_join(node: Node, conjunct: exp.Expr, ctx: Context) -> Node | None:
         condition if condition is not None else exp.true(),
         place=pending.place,
     )
+
+
+def _not_in(node: Node, operand: exp.Expr, right: Node, member: exp.Column, ctx: Context) -> Node:
+    """No row is equal, and: there is no row at all, or neither the value nor any row is NULL."""
+    equal = exp.EQ(this=_operand(operand), expression=member)
+    unequal = Join(node, right, JoinKind.ANTI, equal)
+    empty, unknown, flags = _flags(right, member, ctx)
+    known = exp.Not(this=exp.Is(this=_operand(operand.copy()), expression=exp.null()))
+    passes = exp.And(this=known, expression=exp.Not(this=unknown))
+    test = exp.Or(this=empty, expression=exp.Paren(this=passes))
+    return Filter(Join(unequal, flags), test)
+
+
+def _flags(node: Node, member: exp.Column, ctx: Context) -> tuple[exp.Expr, exp.Expr, Node]:
+    """One row that tells whether a relation is empty and whether it has a NULL."""
+    counts = [exp.Count(this=exp.Star()), exp.Count(this=member.copy())]
+    columns = [
+        ctx.computed(name, call) for name, call in zip(("rows", "known"), counts, strict=True)
+    ]
+    counted = Aggregate(node, (), tuple(zip(columns, counts, strict=True)))
+    rows, known = (c.ref for c in columns)
+    tests = [
+        exp.EQ(this=rows, expression=exp.Literal.number(0)),
+        exp.NEQ(this=rows.copy(), expression=known),
+    ]
+    flags = [
+        ctx.computed(name, test) for name, test in zip(("empty", "unknown"), tests, strict=True)
+    ]
+    return flags[0].ref, flags[1].ref, Project(counted, tuple(zip(flags, tests, strict=True)))
 
 
 def _matches(value: exp.Expr, kind: SubqueryKind, members: list[exp.Column]) -> list[exp.Expr]:
