@@ -11,6 +11,7 @@ from headwater.core.errors import (
     AppendOnlyViolated,
     FullRefreshRefused,
     HeadwaterWarning,
+    InvalidQuery,
     NotIncremental,
     SourceSchemaChanged,
     StreamTableSuspended,
@@ -251,3 +252,37 @@ def test_merge_on_read_sources(hub: headwater.Hub, version: int) -> None:
         hub.sql(statement)
         assert hub.refresh_stream_table("t").action == "INCREMENTAL"
         check(hub, "t")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id, map('a', id) AS m FROM src",
+        "SELECT id, named_struct('m', map('a', id)) AS m FROM src",
+        "SELECT g, map_from_entries(collect_list(struct(id, x))) AS m FROM src GROUP BY g",
+    ],
+)
+def test_a_column_without_equality_is_computed_anew_with_the_reason(
+    lake: headwater.Hub, query: str
+) -> None:
+    with pytest.raises(NotIncremental, match="UNSUPPORTED_TYPE: rows with m"):
+        lake.create_stream_table("strict", query, refresh_mode="INCREMENTAL")
+    lake.create_stream_table("t", query)
+    lake.sql("INSERT INTO src VALUES (4, 2, 7, 'c')")
+    result = lake.refresh_stream_table("t")
+    assert (result.action, result.reason_code) == ("FULL", "UNSUPPORTED_TYPE")
+    check(lake, "t")
+    assert [(s.name, s.incremental) for s in lake.status()] == [("default.t", False)]
+    with pytest.raises(NotIncremental, match="UNSUPPORTED_TYPE"):
+        lake.alter_stream_table("t", refresh_mode="INCREMENTAL")
+
+
+def test_types_that_tables_lack_are_refused_but_not_names_like_them(lake: headwater.Hub) -> None:
+    for query in ("SELECT parse_json(note) AS v FROM src", "SELECT array(NULL) AS v FROM src"):
+        with pytest.raises(InvalidQuery, match=r"'v' has type .*, which a table cannot store"):
+            lake.create_stream_table("t", query)
+    assert lake.status() == ()
+    lake.create_stream_table("t", "SELECT named_struct('void', id, 'map', g) AS interval FROM src")
+    lake.sql("DELETE FROM src WHERE id = 1")
+    assert lake.refresh_stream_table("t").action == "INCREMENTAL"
+    check(lake, "t")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ from headwater.sql.operators import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from headwater.sql.definition import Definition
 
@@ -48,6 +49,7 @@ _NEW: _Names = ("changes", "new")
 _BOTH: _Names = ("changes", "old", "new")
 
 
+_NO_EQUALITY = re.compile(r"\bmap<|\bvariant\b(?!:)")
 _THETA_ONLY = "no equality in the condition: exact, but each change is compared with every row"
 
 
@@ -173,23 +175,27 @@ def _partitioned(call: Any) -> bool:
     return bool(call.args.get("partition_by"))
 
 
-def _of_types(definition: Definition) -> list[NodeStrategy]:
-    bad = [n for n, c in definition.output if _unequal(c.type)]
+def without_equality(columns: Sequence[tuple[str, str | None]]) -> NodeStrategy | None:
+    """The obstacle that columns (name and type) are whose values cannot be compared, if any is."""
+    bad = [name for name, type in columns if _unequal(type)]
     if not bad:
-        return []
-    return [
-        NodeStrategy(
-            "query",
-            "X",
-            reason_code="UNSUPPORTED_TYPE",
-            reason=f"rows with {', '.join(bad)} cannot be compared: its type has no equality",
-            advice="turn maps into array_sort(map_entries(m)) and variants into text",
-        )
-    ]
+        return None
+    return NodeStrategy(
+        "query",
+        "X",
+        reason_code="UNSUPPORTED_TYPE",
+        reason=f"rows with {', '.join(bad)} cannot be compared: its type has no equality",
+        advice="turn maps into array_sort(map_entries(m)) and variants into text",
+    )
+
+
+def _of_types(definition: Definition) -> list[NodeStrategy]:
+    found = without_equality([(name, column.type) for name, column in definition.output])
+    return [found] if found is not None else []
 
 
 def _unequal(type: str | None) -> bool:
-    return type is not None and any(word in type for word in ("map<", "variant"))
+    return type is not None and _NO_EQUALITY.search(type) is not None
 
 
 def _name(node: Node) -> str:

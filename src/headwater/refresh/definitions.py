@@ -6,7 +6,7 @@ With everything that follows from it: layout, verdict, hash, and the document in
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,14 +23,14 @@ from headwater.core.names import TableName
 from headwater.core.results import Verdict
 from headwater.core.spec import RefreshMode
 from headwater.delta.layout import Layout, layout
-from headwater.delta.verdict import verdict
+from headwater.delta.verdict import verdict, without_equality
 from headwater.refresh.lookup import CatalogLookup, Seen, SeenLookup
 from headwater.sql.define import define
 from headwater.sql.lookup import SourceField
 from headwater.storage.spark import PINNED_SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from headwater.core.spec import StreamTableSpec
     from headwater.refresh.runtime import Runtime
@@ -139,6 +139,15 @@ def _resolved(
     return Resolved(definition, plan, verdict(definition), key, lookup.seen)
 
 
+def with_types(resolved: Resolved, columns: Sequence[tuple[str, str]]) -> Resolved:
+    """The same, judged by the types that Spark gives the columns; the compiler knows not all."""
+    obstacle = without_equality(columns)
+    if obstacle is None or not resolved.verdict.incremental:
+        return resolved
+    judged = replace(resolved.verdict, incremental=False, nodes=(*resolved.verdict.nodes, obstacle))
+    return replace(resolved, verdict=judged)
+
+
 def changed_view(runtime: Runtime, stored: Stored) -> str | None:
     """A sentence about the first view whose text is not what it was; None when all are."""
     for name, text in stored.seen.views.items():
@@ -190,6 +199,11 @@ def check_spec(spec: StreamTableSpec, resolved: Resolved) -> None:
             "refresh mode IMMEDIATE is not available",
             hint="use AUTO and refresh after the write, or a short schedule",
         )
+    check_mode(spec, resolved)
+
+
+def check_mode(spec: StreamTableSpec, resolved: Resolved) -> None:
+    """Refuse a mode that the query does not allow."""
     if (
         spec.refresh_mode in (RefreshMode.INCREMENTAL, RefreshMode.STRICT)
         and not resolved.verdict.incremental

@@ -20,10 +20,12 @@ from headwater.observe.events import WarningEvent
 from headwater.refresh.arms import dependency_graph
 from headwater.refresh.definitions import (
     Stored,
+    check_mode,
     check_spec,
     layout_document,
     resolve,
     resolve_stored,
+    with_types,
 )
 from headwater.refresh.oracle import oracle
 from headwater.storage import target
@@ -59,7 +61,7 @@ def create(runtime: Runtime, spec: StreamTableSpec) -> StreamTableRow:
     resolved = resolve(runtime, spec.query, spec.unique_key)
     check_spec(spec, resolved)
     dependency_graph(runtime).with_table(spec.name, resolved.definition.sources)
-    fields = analysed(runtime, resolved)
+    resolved, fields = _typed(runtime, spec, resolved)
     row = runtime.store.tables.add(_new(runtime, spec, resolved, fields))
     try:
         _create_storage(runtime, spec, fields)
@@ -81,7 +83,7 @@ def redefine(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> st
     resolved = resolve(runtime, spec.query, spec.unique_key)
     check_spec(spec, resolved)
     dependency_graph(runtime).with_table(spec.name, resolved.definition.sources)
-    fields = analysed(runtime, resolved)
+    resolved, fields = _typed(runtime, spec, resolved)
     kind = _classify(runtime, row, resolved, fields)
     new = _new(runtime, spec, resolved, fields)
     reason = f"the query was changed ({kind})"
@@ -119,7 +121,8 @@ def change(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> None
     if spec.query.strip() != row.spec.query.strip() or spec.unique_key != row.spec.unique_key:
         redefine(runtime, row, spec)
     elif spec.refresh_mode is not row.spec.refresh_mode:
-        check_spec(spec, resolve(runtime, spec.query, spec.unique_key))
+        resolved = resolve(runtime, spec.query, spec.unique_key)
+        check_spec(spec, with_types(resolved, row.columns))
     values = {
         key: getattr(spec, key) for key in _OPTIONS if getattr(spec, key) != getattr(row.spec, key)
     }
@@ -152,7 +155,7 @@ def reinitialize(runtime: Runtime, row: StreamTableRow) -> StreamTableRow:
     """Make the storage fit the definition as the sources are now; content comes after."""
     resolved = resolve(runtime, row.spec.query, row.spec.unique_key)
     check_spec(row.spec, resolved)
-    fields = analysed(runtime, resolved)
+    resolved, fields = _typed(runtime, row.spec, resolved)
     metadata = runtime.tables.metadata(row.name)
     if metadata is None:
         _create_storage(runtime, row.spec, fields)
@@ -183,8 +186,20 @@ def resolved_for(runtime: Runtime, row: StreamTableRow) -> Resolved:
         return known
     stored = Stored.read(row.definition)
     resolved = resolve_stored(runtime, row.spec.query, row.spec.unique_key, stored)
+    resolved = with_types(resolved, row.columns)
     runtime.templates.remember(resolved)
     return resolved
+
+
+def _typed(
+    runtime: Runtime, spec: StreamTableSpec, resolved: Resolved
+) -> tuple[Resolved, tuple[target.Field, ...]]:
+    """Let Spark tell the types, which may forbid incremental maintenance after all."""
+    fields = analysed(runtime, resolved)
+    visible = [(f.name, f.type) for f in fields if not f.name.startswith("__hw_")]
+    judged = with_types(resolved, visible)
+    check_mode(spec, judged)
+    return judged, fields
 
 
 def analysed(runtime: Runtime, resolved: Resolved) -> tuple[target.Field, ...]:

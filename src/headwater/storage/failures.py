@@ -69,6 +69,8 @@ def translate(error: BaseException, sql: str | None = None) -> HeadwaterError:
     for needle, kind, hint in _BY_TEXT:
         if needle in text or needle in type(error).__name__:
             return kind(what, hint=hint, place=place, sql=sql if place else None)
+    if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+        return HeadwaterError(f"unexpected failure: {type(error).__name__}: {what}")
     return QueryFailed(what, place=place, sql=sql if place else None)
 
 

@@ -5,6 +5,7 @@ Rows only ever arrive through `storage.stage`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,9 @@ PROPERTIES = {
     "headwater.stream-table": "true",
 }
 
+_UNSTORABLE = re.compile(r"\b(?:void|interval|variant|time|geometry|geography)\b(?!:)")
+"""Types that Iceberg tables of this format lack; a field of a struct may have such a name."""
+
 _TRANSFORMS = {"years", "months", "days", "hours", "bucket", "truncate"}
 
 
@@ -53,7 +57,7 @@ def fields_of(schema: StructType) -> tuple[Field, ...]:
 
 def _storable(name: str, kind: DataType) -> str:
     text = str(kind.simpleString())
-    if "void" in text or "interval" in text:
+    if _UNSTORABLE.search(text):
         raise InvalidQuery(
             f"column {name!r} has type {text}, which a table cannot store",
             hint=f"cast it in the query, e.g. CAST({name} AS STRING) AS {name}",
