@@ -41,6 +41,9 @@ DELETE FROM orders WHERE id = 3;
 UPDATE customers SET region = 'east' WHERE id = 2;
 """
 
+OURS = ("warning: ", "next: ", "only the first ")
+"""How lines begin that the command itself writes to standard error."""
+
 pytestmark = pytest.mark.spark
 
 
@@ -80,7 +83,7 @@ def loaded(*args: str) -> set[str]:
 def ok(*args: str, java: bool = True, code: int = 0) -> str:
     done = headwater(*args, java=java)
     assert done.returncode == code, f"{args}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-    told = [line for line in done.stderr.splitlines() if not line.startswith("warning: ")]
+    told = [line for line in done.stderr.splitlines() if not line.startswith(OURS)]
     assert code != 0 or told == [], f"{args}: {done.stderr}"
     return done.stdout
 
@@ -182,7 +185,6 @@ class TestReading:
     def test_doctor(self, lake: str) -> None:
         found = {r["what"]: r["level"] for r in rows("--hub", lake, "doctor")}
         assert {found[w] for w in ("catalog", "warehouse", "iceberg catalog")} == {"OK"}
-        assert found["orphan branches"] == "OK"
 
     def test_project_file_is_found(self, lake: str, tmp_path: Path) -> None:
         ok("init", lake)
