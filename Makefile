@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.ready
 export PYTHONPATH := src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-long lint format types layers coverage goldens docs bench lock clean java
+.PHONY: help demo test test-fast test-long lint format types layers coverage goldens docs picture bench lock clean java
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ goldens: $(STAMP) ## Rewrite the golden SQL files; review the diff.
 
 docs: $(STAMP) ## Write the generated pages under docs/.
 	@$(BIN)/python scripts/docs.py
+
+picture: $(STAMP) java ## Run the demo and make docs/demo.svg of what it shows.
+	@$(BIN)/python scripts/demo_picture.py
 
 bench: $(STAMP) java ## Run the benchmarks; results go to bench/results/.
 	@$(BIN)/python -m bench.refresh_floor

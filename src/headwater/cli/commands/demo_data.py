@@ -1,10 +1,15 @@
-"""The SQL of the demo: sources, stream tables, and two rounds of changes to the sources."""
+"""The SQL of the demo: sources, stream tables, and rounds of changes to the sources."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 NAMESPACE = "demo"
-ORDERS = 200_000
-CUSTOMERS = 5_000
+DAYS = 180
+ORDERS = DAYS * 50_000
+CUSTOMERS = 20_000
+FIRST_DAY = "DATE '2026-01-01'"
+LAST_DAY = "DATE '2026-06-29'"
 
 SOURCES = {
     "customers": (
@@ -21,63 +26,108 @@ FROM range({CUSTOMERS})""",
     "orders": (
         f"DROP TABLE IF EXISTS {NAMESPACE}.orders",
         f"""CREATE TABLE {NAMESPACE}.orders
-(id BIGINT NOT NULL, customer_id BIGINT, amount DECIMAL(10, 2), day DATE) USING iceberg""",
+(id BIGINT NOT NULL, customer_id BIGINT, amount DECIMAL(10, 2), day DATE)
+USING iceberg PARTITIONED BY (day)""",
         f"ALTER TABLE {NAMESPACE}.orders SET IDENTIFIER FIELDS id",
         f"""INSERT INTO {NAMESPACE}.orders
 SELECT id,
        id * 7919 % {CUSTOMERS},
        cast((id * 104729 % 50000) / 100 AS DECIMAL(10, 2)),
-       date_add(DATE '2026-01-01', cast(id % 90 AS INT))
+       date_add({FIRST_DAY}, cast(id div {ORDERS // DAYS} AS INT))
 FROM range({ORDERS})""",
     ),
 }
+SIZES = {"customers": CUSTOMERS, "orders": ORDERS}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One stream table of the demo."""
+
+    name: str
+    about: str
+    query: str
+    options: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """The name with its namespace."""
+        return f"{NAMESPACE}.{self.name}"
+
+    @property
+    def statement(self) -> str:
+        """The statement that creates it."""
+        return f"CREATE STREAM TABLE {self.full_name} {self.options}AS\n{self.query}"
+
 
 STREAM_TABLES = (
-    (
+    Sample(
         "large_orders",
-        "a filter and a projection",
-        f"""CREATE STREAM TABLE {NAMESPACE}.large_orders UNIQUE KEY (id) AS
-SELECT id, customer_id, amount FROM {NAMESPACE}.orders WHERE amount >= 450""",
+        "a filter",
+        f"""SELECT id, customer_id, amount, day
+FROM {NAMESPACE}.orders WHERE amount >= 490""",
+        "UNIQUE KEY (id) ",
     ),
-    (
-        "order_details",
-        "a join of two sources",
-        f"""CREATE STREAM TABLE {NAMESPACE}.order_details UNIQUE KEY (id) AS
-SELECT o.id, o.day, o.amount, c.name, c.region
-FROM {NAMESPACE}.orders o JOIN {NAMESPACE}.customers c ON o.customer_id = c.id""",
+    Sample(
+        "daily_sales",
+        "a join and an aggregate",
+        f"""SELECT o.day, c.region, count(*) AS orders, sum(o.amount) AS revenue
+FROM {NAMESPACE}.orders o JOIN {NAMESPACE}.customers c ON o.customer_id = c.id
+GROUP BY o.day, c.region""",
     ),
-    (
+    Sample(
         "customer_totals",
-        "an aggregate with thousands of groups",
-        f"""CREATE STREAM TABLE {NAMESPACE}.customer_totals AS
-SELECT customer_id, count(*) AS orders, sum(amount) AS revenue
+        "an aggregate of 20,000 groups",
+        f"""SELECT customer_id, count(*) AS orders, sum(amount) AS revenue
 FROM {NAMESPACE}.orders GROUP BY customer_id""",
     ),
-    (
+    Sample(
         "region_totals",
-        "an aggregate over another stream table",
-        f"""CREATE STREAM TABLE {NAMESPACE}.region_totals COMMENT 'revenue of each region' AS
-SELECT region, count(*) AS orders, sum(amount) AS revenue
-FROM {NAMESPACE}.order_details GROUP BY region""",
+        "a small one, made from daily_sales",
+        f"""SELECT region, sum(orders) AS orders, sum(revenue) AS revenue
+FROM {NAMESPACE}.daily_sales GROUP BY region""",
     ),
 )
-
+SHOWN = STREAM_TABLES[1]
 RESULT = f"SELECT * FROM {NAMESPACE}.region_totals ORDER BY region"
-EXPLAINED = f"{NAMESPACE}.region_totals"
 
 
-def changes(number: int) -> tuple[str, ...]:
-    """Inserts, updates and deletes on both sources; each round touches other rows."""
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Changes of the sources that one refresh takes up."""
+
+    title: str
+    statements: tuple[str, ...]
+
+
+def _new_orders(number: int) -> tuple[str, ...]:
     first = ORDERS + number * 1000
     return (
         f"""INSERT INTO {NAMESPACE}.orders
-SELECT id, id % {CUSTOMERS}, cast(id % 500 AS DECIMAL(10, 2)), DATE '2026-04-01'
+SELECT id, id * 31 % {CUSTOMERS}, cast(id % 500 AS DECIMAL(10, 2)), {LAST_DAY}
 FROM range({first}, {first + 500})""",
-        f"""UPDATE {NAMESPACE}.orders SET amount = amount + 10
-WHERE id BETWEEN {number * 1000} AND {number * 1000 + 199}""",
-        f"""DELETE FROM {NAMESPACE}.orders
-WHERE id BETWEEN {number * 1000 + 500} AND {number * 1000 + 549}""",
-        f"UPDATE {NAMESPACE}.customers SET region = 'center' WHERE id = {number * 10}",
-        f"INSERT INTO {NAMESPACE}.customers VALUES ({CUSTOMERS + number}, 'New customer', 'north')",
-        f"DELETE FROM {NAMESPACE}.customers WHERE id = {number * 10 + 5}",
     )
+
+
+def _corrected_orders(number: int) -> tuple[str, ...]:
+    first = ORDERS - number * 1000
+    return (
+        f"""UPDATE {NAMESPACE}.orders SET amount = amount + 10
+WHERE day = {LAST_DAY} AND id BETWEEN {first} AND {first + 199}""",
+        f"""DELETE FROM {NAMESPACE}.orders
+WHERE day = {LAST_DAY} AND id BETWEEN {first + 500} AND {first + 549}""",
+    )
+
+
+ROUNDS = (
+    Round("500 new orders, the first time: Spark compiles its code", _new_orders(1)),
+    Round("500 new orders again", _new_orders(2)),
+    Round("200 amounts are corrected, 50 orders cancelled", _corrected_orders(1)),
+    Round("200 amounts are corrected, 50 orders cancelled again", _corrected_orders(2)),
+    Round(
+        "a customer moves, and with him his orders",
+        (f"UPDATE {NAMESPACE}.customers SET region = 'center' WHERE id = 17",),
+    ),
+)
+WARM = (1, 3)
+"""The places of the rounds that stand for a running hub."""
