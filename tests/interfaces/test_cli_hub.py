@@ -166,6 +166,11 @@ class TestReading:
         assert lines[2] == "  SELECT nothing FROM orders;"
         assert lines[3] == "         ^"
 
+    def test_validate_takes_the_option_for_a_query(self, lake: str) -> None:
+        done = headwater("--hub", lake, "validate", "-q", "SELEC id FROM orders", java=False)
+        assert done.returncode == 1
+        assert done.stderr.startswith("HW1002: ")
+
     def test_validate_strict(self, lake: str) -> None:
         query = "SELECT id, percentile(price, 0.5) OVER () AS p FROM orders LIMIT 3"
         assert headwater("--hub", lake, "validate", "-q", query, java=False).returncode == 0

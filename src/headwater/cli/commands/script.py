@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from headwater.core.results import Verdict
     from headwater.hub import Hub
 
+_OPTION = "query"
+"""Where a text comes from that is a query whatever it looks like."""
 _QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "("})
 
 
@@ -101,7 +103,7 @@ def validate(
       headwater validate -q "SELECT region, count(*) FROM orders GROUP BY region"
     """
     reach = Reach.of(ctx, hub, form)
-    scripts = [Script(query, "query")] if query is not None else []
+    scripts = [Script(query, _OPTION)] if query is not None else []
     scripts += [read_file(path) for path in files or []]
     if not scripts:
         scripts = [read_script(None, None, what="the queries")]
@@ -140,7 +142,7 @@ def _judge(hub: Hub, piece: Piece) -> Judged | None:
 
     with piece.located():
         statement = parse_statement(piece.text)
-        query = query_of(statement) if statement is not None else _plain_query(piece.text)
+        query = query_of(statement) if statement is not None else _plain_query(piece)
         if query is None:
             return None
         try:
@@ -157,11 +159,12 @@ def _judge(hub: Hub, piece: Piece) -> Judged | None:
     return Judged(f"{where} {name}", replace(verdict, nodes=nodes), piece.script)
 
 
-def _plain_query(text: str) -> Any:
+def _plain_query(piece: Piece) -> Any:
     from headwater.sql.statement_tokens import leading
     from headwater.sql.statements import QueryText
 
-    return QueryText(text, 1, 1) if _QUERY_WORDS & set(leading(text, 1)) else None
+    is_query = piece.script.origin == _OPTION or _QUERY_WORDS & set(leading(piece.text, 1))
+    return QueryText(piece.text, 1, 1) if is_query else None
 
 
 def _show(out: Output, judged: list[Judged]) -> None:
