@@ -87,10 +87,13 @@ class Maker:
         return row
 
     def changed(self, table: str, row: Row, query: str) -> Row:
-        """The row with a few other values, none of them of its key."""
+        """The row with a few other values, none of them of its key; a day becomes another day."""
+        if table == "date_dim":
+            other = self.row(table, query)
+            self._known[table, query].remove(other)
+            return (row[0], *other[1:])
         fresh = self._drawn(table, query)
-        kept = {*self.keys.primary[table], "d_date"}
-        free = [c for c, _ in self.columns[table] if c not in kept]
+        free = [c for c, _ in self.columns[table] if c not in self.keys.primary[table]]
         moved = set(self.random.sample(free, min(len(free), self.random.randint(1, 4))))
         return tuple(
             fresh[c] if c in moved else v

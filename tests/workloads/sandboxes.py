@@ -76,6 +76,14 @@ def played(workload: Workload, keys: Keys, rounds: int, seed: int) -> Versions:
 
 def keep(box: Versions, name: str, query: str) -> Kept:
     """Follow all rounds with one stream table and compare with the query after each."""
+    box.con.execute("BEGIN")
+    try:
+        return _followed(box, name, query)
+    finally:
+        box.con.execute("ROLLBACK")
+
+
+def _followed(box: Versions, name: str, query: str) -> Kept:
     started = time.process_time()
     table = Maintained(box, query, frame=box.frames[0])
     reasons = [n.reason_code for n in verdict(table.definition).nodes if n.strategy == "X"]
