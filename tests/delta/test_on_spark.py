@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import test_failing_rows as failing_rows
 from delta_harness import World, compiled, prepared, split_columns
 from test_random_tables import QUERIES, world
 from test_scenarios import scenario_world
@@ -38,6 +39,28 @@ def test_scenario(spark: SparkSession, name: str) -> None:
 @pytest.mark.parametrize("name", SHAPES)
 def test_shape(spark: SparkSession, name: str) -> None:
     _check(spark, QUERIES[name], world("mixed", 6))
+
+
+@pytest.mark.parametrize("name", ["project", "filter", "group_sum", "join_condition", "scalar_key"])
+def test_rows_of_no_version_do_not_fail(spark: SparkSession, name: str) -> None:
+    """Spark moves filters below a grouping, to where rows that cancel out still are."""
+    _check(spark, failing_rows.QUERIES[name], failing_rows.of_no_version())
+
+
+@pytest.mark.parametrize("name", ["project", "inner", "left", "scalar_of_one_row"])
+def test_pairs_of_no_version_do_not_fail(spark: SparkSession, name: str) -> None:
+    back = name in ("project", "inner")
+    _check(spark, failing_rows.PAIRS[name], failing_rows.never_side_by_side(name, back=back))
+
+
+def test_division_by_zero_in_a_passing_row(spark: SparkSession) -> None:
+    world = World(
+        {"t": "id int, x int"},
+        {"t": [(1, 1)]},
+        {"t": [(1, 2), (2, 5)]},
+        passing={"t": [(9, 0)]},
+    )
+    _check(spark, "SELECT id, 10 / x AS q FROM t WHERE 10 DIV x > 1", world)
 
 
 def test_recursion(spark: SparkSession) -> None:
