@@ -18,6 +18,8 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from headwater.delta.among import AMONG
+
 Row = tuple
 SIGNIFICANT = 12
 
@@ -67,6 +69,16 @@ def translated(tree: exp.Expr) -> str:
     return tree.sql("duckdb", copy=False)
 
 
+def _among(stage: exp.Expr, key: exp.Expr, column: exp.Expr) -> exp.Expr:
+    """The values come from the stage itself; a MERGE may not ask for them in its condition."""
+    if isinstance(column, exp.Column) and column.table:
+        return exp.true()
+    values = exp.select(exp.column(key.name, quoted=True)).from_(exp.to_table(stage.name))
+    listed = exp.In(this=column.copy(), query=exp.Subquery(this=values))
+    missing = exp.Is(this=column.copy(), expression=exp.null())
+    return exp.paren(exp.Or(this=listed, expression=missing))
+
+
 def _map_function(node: exp.Anonymous) -> None:
     name = node.name.lower()
     if name == "raise_error":
@@ -74,6 +86,8 @@ def _map_function(node: exp.Anonymous) -> None:
         in_action = node.find_ancestor(exp.When) is not None
         failure = exp.Anonymous(this="error", expressions=node.expressions)
         node.replace(exp.null() if in_action else failure)
+    elif name == AMONG:
+        node.replace(_among(*node.expressions))
     elif name == "xxhash64":
         row = exp.Anonymous(this="row", expressions=node.expressions)
         node.replace(exp.Anonymous(this="hash", expressions=[row]))

@@ -17,15 +17,18 @@ import sqlglot
 from delta_harness import Tables, read_queries
 
 from headwater.core.names import TableName
+from headwater.delta.among import AMONG
 from headwater.delta.change import Change
 from headwater.delta.compile import Program, compile_refresh
 from headwater.delta.layout import Layout, LayoutKind, layout
+from headwater.refresh.among import with_values
 from headwater.refresh.fill import Filling
 from headwater.sql.define import define
 from headwater.sql.definition import Definition
 from headwater.sql.operators import Node
 
 FOLDER = Path(__file__).parent / "golden"
+HOLES = ("__hw_src_", "__hw_target", "__hw_run", "__hw_now", "__hw_before", AMONG.upper())
 SCHEMAS = Tables(
     {
         "l": "id int, k int, x int",
@@ -122,9 +125,16 @@ def test_golden_statements_parse_and_can_be_filled(name: str) -> None:
             texts += [program.statement]
         for text in texts:
             assert len(sqlglot.parse(text, read="spark")) == 1
-            filled = filling(definition).fill(text)
+            filled = with_values(filling(definition).fill(text), lambda stage, key: [1, None])
             sqlglot.parse_one(filled, read="spark")
-            for hole in ("__hw_src_", "__hw_target", "__hw_run", "__hw_now", "__hw_before"):
+            for hole in (
+                "__hw_src_",
+                "__hw_target",
+                "__hw_run",
+                "__hw_now",
+                "__hw_before",
+                AMONG.upper(),
+            ):
                 assert hole not in filled
 
 

@@ -16,6 +16,7 @@ from test_scenarios import scenario_world
 from test_special_shapes import EDGES, PATHS, graph
 
 from headwater.core.names import TableName
+from headwater.refresh.among import with_values
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,6 +88,7 @@ def _check(spark: SparkSession, query: str, tables: World) -> None:
         for i, source in enumerate(definition.sources):
             for at, table in (("new", new), ("old", "old"), ("delta", "delta")):
                 text = text.replace(f"`__hw_src_{i}_{at}`", f"`{source.name}_{table}`")
+        text = with_values(text, lambda stage, key: None)
         return text.replace("`__hw_target`", TARGET).replace("'__hw_run'", f"'{new}'")
 
     spark.sql("CREATE NAMESPACE IF NOT EXISTS hw.delta_suite")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.core.errors import PlanBug
 from headwater.delta.careful import failing
-from headwater.delta.change import renamed
+from headwater.delta.change import renamed, settled
 from headwater.delta.context import has_clock
 from headwater.delta.predicates import equal_columns, plain
 from headwater.delta.restrict import partition_columns
@@ -62,8 +62,8 @@ def _parts(node: Node, columns: Columns, ctx: DeltaContext) -> list[Node]:
         found = search(node, columns, ctx) if search else None
         if found is not None:
             return found
-    delta = ctx.change(node)
-    return [renamed(delta.tree, {c: c for c in columns})]
+    delta = settled(ctx.change(node))
+    return [renamed(ctx.share(delta.tree), {c: c for c in columns})]
 
 
 def _is_linear(node: Node) -> bool:

@@ -88,6 +88,11 @@ class Root:
         """All physical columns but the row id."""
         return (*self.visible, *self.hidden)
 
+    @property
+    def types(self) -> dict[str, str | None]:
+        """Types of the physical columns but the row id."""
+        return {c.name: c.type for c in self.tree.columns}
+
 
 def physical(definition: Definition, unique_key: Sequence[str] = ()) -> Root:
     """The physical form of a definition."""

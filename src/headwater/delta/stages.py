@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headwater.delta.among import with_values
 from headwater.delta.program import STAGE_PREFIX, Stage
-from headwater.sql.operators import At, Filter, Node, Project, Reference, Scan, Values
+from headwater.sql.operators import At, Filter, Join, Node, Project, Reference, Scan, Values
 from headwater.sql.render import to_sql
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Stager:
         inputs = tuple(self._rewritten(child, repeated) for child in node.inputs)
         same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
         built = node if same else node.with_inputs(inputs)
+        if isinstance(built, Join):
+            built = with_values(built)
         if node in repeated and not _is_cheap(built):
             built = self._stage(built)
         self._done[node] = built

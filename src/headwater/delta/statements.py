@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headwater.core.names import quote
+from headwater.delta.among import MOST_COLUMNS, among, can_be_listed
 from headwater.delta.change import cast
 from headwater.delta.program import TARGET
 from headwater.sql.columns import names_in
@@ -33,9 +34,20 @@ def raised(message: str, kind: str) -> exp.Expr:
     return cast(failure, kind)
 
 
-def matched(pairs: Sequence[tuple[str, str]]) -> exp.Expr:
-    """Stored columns equal coming columns, NULL equal to NULL; TRUE without columns."""
-    return conjunction(exp.NullSafeEQ(this=of_target(a), expression=of_source(b)) for a, b in pairs)
+def matched(
+    pairs: Sequence[tuple[str, str]], stage: str | None, types: Mapping[str, str | None]
+) -> exp.Expr:
+    """Stored columns equal coming columns, NULL equal to NULL; TRUE without columns.
+
+    Args:
+        pairs: stored and coming columns.
+        stage: where all coming rows are, if they have been computed before.
+        types: types of the stored columns.
+    """
+    parts = [exp.NullSafeEQ(this=of_target(a), expression=of_source(b)) for a, b in pairs]
+    listed = [pair for pair in pairs if stage and can_be_listed(types.get(pair[0]))]
+    holes = [among(str(stage), b, of_target(a)) for a, b in listed[:MOST_COLUMNS]]
+    return conjunction([*parts, *holes])
 
 
 def differs(pairs: Sequence[tuple[str, str]]) -> exp.Expr | None:

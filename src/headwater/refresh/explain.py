@@ -15,6 +15,7 @@ from headwater.core.errors import InvalidName, InvalidOption
 from headwater.core.names import TableName
 from headwater.core.results import Explanation
 from headwater.delta.change import Change
+from headwater.refresh.among import as_subqueries
 from headwater.refresh.definitions import resolve
 from headwater.refresh.lifecycle import resolved_for
 from headwater.refresh.pin import View
@@ -86,15 +87,15 @@ def _delta(
         return text, {"incremental": False, "reason_code": code, "reason": reason}
     changed = dict.fromkeys(resolved.definition.sources, Change.MIXED)
     program = runtime.templates.program(resolved, changed)
-    parts = [f"-- {s.name}\n{pretty(s.sql)};" for s in program.stages]
-    parts.append(f"-- apply: {program.apply.value}\n{pretty(program.statement)};")
+    parts = [f"-- {s.name}\n{pretty(as_subqueries(s.sql))};" for s in program.stages]
+    parts.append(f"-- apply: {program.apply.value}\n{pretty(as_subqueries(program.statement))};")
     names = ", ".join(f"{i} = {s}" for i, s in enumerate(resolved.definition.sources))
     text = f"-- sources: {names}\n" + "\n\n".join(parts)
     return text, {
         "incremental": True,
         "apply": program.apply.value,
-        "stages": [{"name": s.name, "sql": s.sql} for s in program.stages],
-        "statement": program.statement,
+        "stages": [{"name": s.name, "sql": as_subqueries(s.sql)} for s in program.stages],
+        "statement": as_subqueries(program.statement),
         "sources": [str(s) for s in resolved.definition.sources],
     }
 

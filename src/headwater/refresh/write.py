@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from headwater.core.errors import HeadwaterError, RefreshConflict
 from headwater.core.spec import ApplyKind
 from headwater.delta.change import Change
+from headwater.refresh import among
 from headwater.refresh.fill import Filling
 from headwater.refresh.plan import source_of
 from headwater.sources.source import Kind
 from headwater.storage.refs import SparkRefs
-from headwater.storage.shared import computed_once
+from headwater.storage.shared import shared_parts
 from headwater.storage.spark import JobCount, settings
 from headwater.storage.stage import Stamp, Written, staged, staged_by, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from headwater.core.frontier import Frontier
     from headwater.core.names import TableName
@@ -27,21 +28,24 @@ if TYPE_CHECKING:
     from headwater.refresh.pin import View
     from headwater.refresh.runtime import Runtime
     from headwater.refresh.stages import Planned
+    from headwater.storage.shared import SharedParts
 
 SMALL_TARGET_FILES = 4
 SMALL_TARGET_ROWS = 100_000
 """Up to this size a MERGE rewrites the whole table rather than looking for the files it needs."""
 
+_ALWAYS = {"spark.sql.datetime.java8API.enabled": "true"}
 _LIGHT = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.join.preferSortMergeJoin": "false",
-    "spark.sql.datetime.java8API.enabled": "true",
+    **_ALWAYS,
 }
 _HEAVY = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "true",
+    **_ALWAYS,
 }
 LIGHT_BYTES = 64 * 1024 * 1024
 """Windows up to this size are refreshed without adaptive planning: it costs more than it saves."""
@@ -141,15 +145,16 @@ def apply(
     engine = runtime.engine
     with engine.exclusive() as session, JobCount(session, stamp.run_id) as jobs:
         on_step("write")
-        conf = _session_conf(runtime, planned, todo.kind)
         try:
             with (
-                settings(session, conf),
-                computed_once(session, todo.stages, small=conf == _LIGHT) as empty,
-                staged(session, stamp),
+                settings(session, _session_conf(runtime, planned, todo.kind)),
+                shared_parts(session, small=_window_bytes(planned) <= LIGHT_BYTES) as parts,
             ):
-                if todo.source not in empty:
-                    engine.run(session, todo.statement)
+                for name, sql in todo.stages:
+                    parts.add(name, _with_values(sql, parts))
+                if todo.source is None or parts.rows.get(todo.source) != 0:
+                    with staged(session, stamp):
+                        engine.run(session, _with_values(todo.statement, parts))
         except HeadwaterError as error:
             _check_parent(runtime, planned, error)
             raise
@@ -204,10 +209,26 @@ def _check_parent(runtime: Runtime, planned: Planned, cause: HeadwaterError | No
         ) from cause
 
 
+def _with_values(text: str, parts: SharedParts) -> str:
+    """A statement that is told the values of the parts it joins tables with."""
+    known = {
+        name: parts.values(name, columns) for name, columns in among.stages_asked(text).items()
+    }
+
+    def values(stage: str, key: str) -> Collection[object] | None:
+        found = known[stage]
+        return None if found is None else found[key]
+
+    return among.with_values(text, values)
+
+
+def _window_bytes(planned: Planned) -> int:
+    return sum(w.planned_bytes for w in planned.windows.values())
+
+
 def _session_conf(runtime: Runtime, planned: Planned, kind: ApplyKind) -> dict[str, str]:
     if kind is ApplyKind.OVERWRITE:
         return {"spark.sql.adaptive.enabled": "true"}
-    window_bytes = sum(w.planned_bytes for w in planned.windows.values())
     metadata = runtime.tables.metadata(planned.table)
     head = metadata.snapshot(planned.parent) if metadata is not None else None
     small = (
@@ -215,7 +236,7 @@ def _session_conf(runtime: Runtime, planned: Planned, kind: ApplyKind) -> dict[s
         or head.count("total-data-files") <= SMALL_TARGET_FILES
         or head.count("total-records") <= SMALL_TARGET_ROWS
     )
-    return dict(_LIGHT if small and window_bytes <= LIGHT_BYTES else _HEAVY)
+    return dict(_LIGHT if small and _window_bytes(planned) <= LIGHT_BYTES else _HEAVY)
 
 
 def _strategy_of(nodes: Sequence[object]) -> tuple[Mapping[str, str], ...]:

@@ -1,18 +1,19 @@
 """Computes shared parts of a refresh once: on the driver if small, else in the cache of Spark.
 
 Rows on the driver are part of the plan that reads them: Spark knows how many there are, sends them
-to where they are joined, and builds no cache.
+to where they are joined, and builds no cache. Their values can be told to the scans.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headwater.storage.failures import translate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -20,51 +21,66 @@ SMALL_ROWS = 2_000
 """So many rows of a shared part are kept on the driver."""
 
 
-@contextmanager
-def computed_once(
-    session: SparkSession, parts: Sequence[tuple[str, str]], *, small: bool
-) -> Iterator[frozenset[str]]:
-    """Inside, each part can be read by its name; yields the parts that are known to be empty.
+@dataclass
+class SharedParts:
+    """Named results that the later statements of a refresh read.
 
-    Args:
+    Attributes:
         session: where the names are known.
-        parts: names and queries; a query may read the parts before it.
-        small: whether the parts are likely to be small. The first that is not ends the attempt.
+        small: whether parts are likely to be small. The first that is not ends the attempt.
+        rows: the number of rows of each part that is on the driver.
     """
-    made: list[str] = []
-    empty: set[str] = set()
-    try:
-        for name, sql in parts:
-            made.append(name)
-            rows = _kept(session, name, sql) if small else None
-            if rows is None:
-                small = False
-                _cached(session, name, sql)
-            elif rows == 0:
-                empty.add(name)
-        yield frozenset(empty)
-    finally:
-        for name in reversed(made):
-            session.sql(f"UNCACHE TABLE IF EXISTS `{name}`")
-            session.catalog.dropTempView(name)
 
+    session: SparkSession
+    small: bool
+    rows: dict[str, int] = field(default_factory=dict)
+    _made: list[str] = field(default_factory=list)
 
-def _kept(session: SparkSession, name: str, sql: str) -> int | None:
-    """Keep a result on the driver and tell its size; None when it has too many rows."""
-    try:
-        frame = session.sql(sql)._jdf
+    def add(self, name: str, sql: str) -> None:
+        """Compute a query and give the result a name."""
+        self._made.append(name)
+        try:
+            self.small = self.small and self._kept(name, sql)
+            if not self.small:
+                self.session.sql(f"CACHE TABLE `{name}` AS {sql}")
+        except Exception as error:
+            raise translate(error, sql) from error
+
+    def values(self, name: str, columns: Iterable[str]) -> dict[str, set[object]] | None:
+        """The values of some columns of a part; None when it is not on the driver."""
+        if name not in self.rows:
+            return None
+        wanted = sorted(columns)
+        try:
+            found = self.session.table(name).select(*(f"`{c}`" for c in wanted)).collect()
+        except (ValueError, OverflowError):  # a date that Python does not have
+            return None
+        return {column: {row[i] for row in found} for i, column in enumerate(wanted)}
+
+    def forget(self) -> None:
+        """Drop all names."""
+        for name in reversed(self._made):
+            if name not in self.rows:
+                self.session.sql(f"UNCACHE TABLE IF EXISTS `{name}`")
+            self.session.catalog.dropTempView(name)
+
+    def _kept(self, name: str, sql: str) -> bool:
+        """Keep a result on the driver, unless it has too many rows."""
+        frame = self.session.sql(sql)._jdf
         rows = frame.limit(SMALL_ROWS + 1).collectAsList()
-    except Exception as error:
-        raise translate(error, sql) from error
-    if rows.size() > SMALL_ROWS:
-        return None
-    java = session._jsparkSession
-    java.createDataFrame(rows, frame.schema()).createOrReplaceTempView(name)
-    return int(rows.size())
+        if rows.size() > SMALL_ROWS:
+            return False
+        java = self.session._jsparkSession
+        java.createDataFrame(rows, frame.schema()).createOrReplaceTempView(name)
+        self.rows[name] = int(rows.size())
+        return True
 
 
-def _cached(session: SparkSession, name: str, sql: str) -> None:
+@contextmanager
+def shared_parts(session: SparkSession, *, small: bool) -> Iterator[SharedParts]:
+    """Inside, parts can be added and read by name."""
+    parts = SharedParts(session, small)
     try:
-        session.sql(f"CACHE TABLE `{name}` AS {sql}")
-    except Exception as error:
-        raise translate(error, sql) from error
+        yield parts
+    finally:
+        parts.forget()

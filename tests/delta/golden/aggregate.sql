@@ -26,7 +26,11 @@ VALUES ( s.`k`, CASE WHEN s.`__hw_d_c2` > 0 THEN s.`__hw_d_s1` END, s.`__hw_d_m3
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `v`, `lo`, `__hw_n`, `__hw_s1`, `__hw_c2`, `__hw_here`
@@ -41,7 +45,8 @@ LEFT JOIN (
       SELECT `k`, COUNT(*) AS `__hw_n`, COALESCE(SUM(`x`), 0) AS `__hw_s1`, COUNT(CASE WHEN NOT ( `x` ) IS NULL THEN 1 END) AS `__hw_c2`, MIN(`x`) AS `__hw_m3`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t2
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t3
@@ -54,7 +59,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `v`, `lo`, `__hw_n`, `__hw_s1`, `__hw_c2`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`v` IS NOT DISTINCT FROM s.`v` OR NOT t.`lo` IS NOT DISTINCT FROM s.`lo` OR NOT t.`__hw_n` IS NOT DISTINCT FROM s.`__hw_n` OR NOT t.`__hw_s1` IS NOT DISTINCT FROM s.`__hw_s1` OR NOT t.`__hw_c2` IS NOT DISTINCT FROM s.`__hw_c2`) THEN UPDATE SET `v` = s.`v`, `lo` = s.`lo`, `__hw_n` = s.`__hw_n`, `__hw_s1` = s.`__hw_s1`, `__hw_c2` = s.`__hw_c2`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`, `lo`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -78,7 +83,11 @@ FROM (
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
@@ -90,7 +99,8 @@ FROM (
       SELECT `k`, SUM(`x`) AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t2
@@ -102,7 +112,8 @@ FROM (
       SELECT `k`, SUM(`x`) AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t4
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t4
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t5
@@ -116,7 +127,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_2', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -140,7 +151,11 @@ FROM (
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -155,7 +170,8 @@ LEFT JOIN (
       SELECT `k`, SUM(`x`) AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t2
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t3
@@ -169,7 +185,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -192,7 +208,11 @@ FROM (
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -206,7 +226,8 @@ FROM (
         SELECT `k`, SUM(`x`) AS `v`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t1
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t2
@@ -216,7 +237,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t5
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t5
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t6
@@ -234,7 +256,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -259,7 +284,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -27,7 +27,8 @@ LEFT JOIN (
     SELECT `k`, SUM(`x`) AS `v`, COUNT(*) AS `count`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t3
@@ -41,7 +42,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `v`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = s.`v`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
@@ -52,7 +53,11 @@ VALUES ( s.`g`, s.`v` )
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `v`, `__hw_here`
@@ -65,7 +70,8 @@ LEFT JOIN (
     SELECT `k`, SUM(`x`) AS `v`, COUNT(*) AS `count`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t3
@@ -79,7 +85,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `v`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = s.`v`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
@@ -104,7 +110,11 @@ FROM (
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
@@ -116,7 +126,8 @@ FROM (
       SELECT `k`, SUM(`x`) AS `v`, COUNT(*) AS `count`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t2
@@ -128,7 +139,8 @@ FROM (
       SELECT `k`, SUM(`x`) AS `v`, COUNT(*) AS `count`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t4
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t4
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t5
@@ -143,7 +155,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_2', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -168,7 +180,11 @@ FROM (
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -183,7 +199,8 @@ LEFT JOIN (
       SELECT `k`, SUM(`x`) AS `v`, COUNT(*) AS `count`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t2
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t3
@@ -198,7 +215,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -222,7 +239,11 @@ FROM (
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -236,7 +257,8 @@ FROM (
         SELECT `k`, SUM(`x`) AS `v`, COUNT(*) AS `count`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t1
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t2
@@ -247,7 +269,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t5
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t5
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t6
@@ -265,7 +288,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -290,7 +316,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -46,7 +46,8 @@ FROM (
           SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
           FROM (
             SELECT `k`, `x`
-            FROM `__hw_src_0_old` ) AS t3
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t3
           LEFT SEMI JOIN (
             SELECT `y`, `__hw_w`
             FROM `__hw_stage_1` ) AS t4
@@ -55,7 +56,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_old` ) AS t5
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t5
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t6
@@ -65,7 +67,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_new` ) AS t8
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t8
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t9
@@ -122,7 +125,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -145,7 +149,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -187,7 +191,8 @@ FROM (
           SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
           FROM (
             SELECT `k`, `x`
-            FROM `__hw_src_0_old` ) AS t4
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
           LEFT SEMI JOIN (
             SELECT `y`, `__hw_w`
             FROM `__hw_stage_1` ) AS t5
@@ -196,7 +201,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_old` ) AS t6
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t7
@@ -206,7 +212,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_new` ) AS t9
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t9
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t10
@@ -216,7 +223,8 @@ FROM (
           SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
           FROM (
             SELECT `k`, `x`
-            FROM `__hw_src_0_old` ) AS t12
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t12
           LEFT SEMI JOIN (
             SELECT `y`, `__hw_w`
             FROM `__hw_stage_1` ) AS t13
@@ -225,7 +233,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_old` ) AS t14
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t15
@@ -235,7 +244,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_new` ) AS t17
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t17
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t18
@@ -292,7 +302,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -315,7 +326,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -362,7 +373,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_1', 'g', `g`) AND __HW_AMONG('__hw_stage_1', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -385,7 +397,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -414,7 +426,8 @@ FROM (
           SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
           FROM (
             SELECT `k`, `x`
-            FROM `__hw_src_0_new` ) AS t1
+            FROM `__hw_src_0_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t1
           LEFT SEMI JOIN (
             SELECT `y`, `__hw_w`
             FROM `__hw_stage_1` ) AS t2
@@ -423,7 +436,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_old` ) AS t3
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t3
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t4
@@ -433,7 +447,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_new` ) AS t6
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t7
@@ -443,7 +458,8 @@ FROM (
           SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
           FROM (
             SELECT `k`, `x`
-            FROM `__hw_src_0_new` ) AS t9
+            FROM `__hw_src_0_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t9
           LEFT SEMI JOIN (
             SELECT `y`, `__hw_w`
             FROM `__hw_stage_1` ) AS t10
@@ -452,7 +468,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_old` ) AS t11
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t11
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t12
@@ -462,7 +479,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_new` ) AS t14
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t15
@@ -519,7 +537,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -542,7 +561,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -608,7 +627,8 @@ FROM (
             SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
             FROM (
               SELECT `k`, `x`
-              FROM `__hw_src_0_old` ) AS t4
+              FROM `__hw_src_0_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
             LEFT SEMI JOIN (
               SELECT `y`, `__hw_w`
               FROM `__hw_stage_1` ) AS t5
@@ -617,7 +637,8 @@ FROM (
               SELECT `y`
               FROM (
                 SELECT `y`
-                FROM `__hw_src_1_old` ) AS t6
+                FROM `__hw_src_1_old`
+                WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
               LEFT SEMI JOIN (
                 SELECT `y` AS `__hw_f1`
                 FROM `__hw_stage_1` ) AS t7
@@ -627,7 +648,8 @@ FROM (
               SELECT `y`
               FROM (
                 SELECT `y`
-                FROM `__hw_src_1_new` ) AS t9
+                FROM `__hw_src_1_new`
+                WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t9
               LEFT SEMI JOIN (
                 SELECT `y` AS `__hw_f1`
                 FROM `__hw_stage_1` ) AS t10
@@ -637,7 +659,8 @@ FROM (
             SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
             FROM (
               SELECT `k`, `x`
-              FROM `__hw_src_0_old` ) AS t12
+              FROM `__hw_src_0_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t12
             LEFT SEMI JOIN (
               SELECT `y`, `__hw_w`
               FROM `__hw_stage_1` ) AS t13
@@ -646,7 +669,8 @@ FROM (
               SELECT `y`
               FROM (
                 SELECT `y`
-                FROM `__hw_src_1_old` ) AS t14
+                FROM `__hw_src_1_old`
+                WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
               LEFT SEMI JOIN (
                 SELECT `y` AS `__hw_f1`
                 FROM `__hw_stage_1` ) AS t15
@@ -656,7 +680,8 @@ FROM (
               SELECT `y`
               FROM (
                 SELECT `y`
-                FROM `__hw_src_1_new` ) AS t17
+                FROM `__hw_src_1_new`
+                WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t17
               LEFT SEMI JOIN (
                 SELECT `y` AS `__hw_f1`
                 FROM `__hw_stage_1` ) AS t18
@@ -709,7 +734,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_2', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -774,7 +799,8 @@ FROM (
           SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
           FROM (
             SELECT `k`, `x`
-            FROM `__hw_src_0_old` ) AS t4
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
           LEFT SEMI JOIN (
             SELECT `y`, `__hw_w`
             FROM `__hw_stage_1` ) AS t5
@@ -783,7 +809,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_old` ) AS t6
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t7
@@ -793,7 +820,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_new` ) AS t9
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t9
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t10
@@ -803,7 +831,8 @@ FROM (
           SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
           FROM (
             SELECT `k`, `x`
-            FROM `__hw_src_0_old` ) AS t12
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t12
           LEFT SEMI JOIN (
             SELECT `y`, `__hw_w`
             FROM `__hw_stage_1` ) AS t13
@@ -812,7 +841,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_old` ) AS t14
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t15
@@ -822,7 +852,8 @@ FROM (
             SELECT `y`
             FROM (
               SELECT `y`
-              FROM `__hw_src_1_new` ) AS t17
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t17
             LEFT SEMI JOIN (
               SELECT `y` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t18
@@ -874,7 +905,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_2', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -916,120 +947,130 @@ WHERE `__hw_w` <> 0
 SELECT DISTINCT
   `k` AS `__hw_f2`
 FROM (
-  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+  SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, `__hw_w`
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
-      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+      SELECT `k`, `x`, `__hw_w`
       FROM (
-        SELECT `k`, `x`, `__hw_w`
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
         FROM (
           SELECT `k`, `x`, `__hw_w`
           FROM (
-            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-            FROM `__hw_src_0_delta`
-            GROUP BY `k`, `x` ) AS t1
-          WHERE `__hw_w` <> 0 ) AS t2
-        LEFT ANTI JOIN (
-          SELECT `y`
-          FROM `__hw_src_1_new` ) AS t3
-          ON `k` = `y`
-        UNION ALL
-        SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_old` ) AS t4
-        LEFT SEMI JOIN (
-          SELECT `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t5
-          ON `k` = `y`
-        LEFT ANTI JOIN (
-          SELECT `y`
-          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+              FROM `__hw_src_0_delta`
+              GROUP BY `k`, `x` ) AS t1
+            WHERE `__hw_w` <> 0 ) AS t2
+          LEFT ANTI JOIN (
             SELECT `y`
-            FROM `__hw_src_1_old` ) AS t6
-          LEFT SEMI JOIN (
-            SELECT `y` AS `__hw_f1`
-            FROM `__hw_stage_1` ) AS t7
-            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
-          ON `k` = `y`
-        LEFT SEMI JOIN (
-          SELECT `y`
-          FROM (
-            SELECT `y`
-            FROM `__hw_src_1_new` ) AS t9
-          LEFT SEMI JOIN (
-            SELECT `y` AS `__hw_f1`
-            FROM `__hw_stage_1` ) AS t10
-            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
-          ON `k` = `y`
-        UNION ALL
-        SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_old` ) AS t12
-        LEFT SEMI JOIN (
-          SELECT `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t13
-          ON `k` = `y`
-        LEFT SEMI JOIN (
-          SELECT `y`
-          FROM (
-            SELECT `y`
-            FROM `__hw_src_1_old` ) AS t14
-          LEFT SEMI JOIN (
-            SELECT `y` AS `__hw_f1`
-            FROM `__hw_stage_1` ) AS t15
-            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
-          ON `k` = `y`
-        LEFT ANTI JOIN (
-          SELECT `y`
-          FROM (
-            SELECT `y`
-            FROM `__hw_src_1_new` ) AS t17
-          LEFT SEMI JOIN (
-            SELECT `y` AS `__hw_f1`
-            FROM `__hw_stage_1` ) AS t18
-            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
-          ON `k` = `y` ) AS t20
-      GROUP BY `k`, `x` ) AS t21
-    WHERE `__hw_w` <> 0 ) AS t22
-  INNER JOIN (
-    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-    FROM (
-      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-      FROM `__hw_src_1_old` ) AS t23 ) AS t24
-    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-  UNION ALL
-  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-  FROM (
-    SELECT `empty`, `unknown`, `__hw_w`
-    FROM (
-      SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-        FROM (
-          SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-            FROM `__hw_src_1_new` ) AS t25
+            FROM `__hw_src_1_new` ) AS t3
+            ON `k` = `y`
           UNION ALL
-          SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
           FROM (
-            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-            FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
-      GROUP BY `empty`, `unknown` ) AS t29
-    WHERE `__hw_w` <> 0 ) AS t30
-  INNER JOIN (
-    SELECT `k`, `x`
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t5
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t7
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t9
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t10
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t12
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t13
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t15
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t17
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t18
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
+            ON `k` = `y` ) AS t20
+        GROUP BY `k`, `x` ) AS t21
+      WHERE `__hw_w` <> 0 ) AS t22
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+      FROM (
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_old` ) AS t23 ) AS t24
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+    UNION ALL
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
+      SELECT `empty`, `unknown`, `__hw_w`
+      FROM (
+        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+          FROM (
+            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t25
+            UNION ALL
+            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
+        GROUP BY `empty`, `unknown` ) AS t29
+      WHERE `__hw_w` <> 0 ) AS t30
+    INNER JOIN (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t31
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t32
-      ON `k` = `y` ) AS t33
-    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new` ) AS t31
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t32
+        ON `k` = `y` ) AS t33
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
+  GROUP BY `k`, `x`, `empty`, `unknown` ) AS t35
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_3
 SELECT `__hw_f2`, `g`, `n`, `__hw_here`
@@ -1042,7 +1083,8 @@ LEFT JOIN (
     SELECT `k`, COUNT(DISTINCT `x`) AS `n`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `k`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f2`
       FROM `__hw_stage_2` ) AS t3
@@ -1051,7 +1093,8 @@ LEFT JOIN (
       SELECT `y`
       FROM (
         SELECT `y`
-        FROM `__hw_src_1_new` ) AS t4
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `y`) ) AS t4
       LEFT SEMI JOIN (
         SELECT `__hw_f2`
         FROM `__hw_stage_2` ) AS t5
@@ -1071,7 +1114,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f2`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_3', '__hw_f2', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -1112,120 +1155,130 @@ WHERE `__hw_w` <> 0
 SELECT DISTINCT
   `k` AS `__hw_f2`
 FROM (
-  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+  SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, `__hw_w`
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
-      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+      SELECT `k`, `x`, `__hw_w`
       FROM (
-        SELECT `k`, `x`, `__hw_w`
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
         FROM (
           SELECT `k`, `x`, `__hw_w`
           FROM (
-            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-            FROM `__hw_src_0_delta`
-            GROUP BY `k`, `x` ) AS t1
-          WHERE `__hw_w` <> 0 ) AS t2
-        LEFT ANTI JOIN (
-          SELECT `y`
-          FROM `__hw_src_1_new` ) AS t3
-          ON `k` = `y`
-        UNION ALL
-        SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_old` ) AS t4
-        LEFT SEMI JOIN (
-          SELECT `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t5
-          ON `k` = `y`
-        LEFT ANTI JOIN (
-          SELECT `y`
-          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+              FROM `__hw_src_0_delta`
+              GROUP BY `k`, `x` ) AS t1
+            WHERE `__hw_w` <> 0 ) AS t2
+          LEFT ANTI JOIN (
             SELECT `y`
-            FROM `__hw_src_1_old` ) AS t6
-          LEFT SEMI JOIN (
-            SELECT `y` AS `__hw_f1`
-            FROM `__hw_stage_1` ) AS t7
-            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
-          ON `k` = `y`
-        LEFT SEMI JOIN (
-          SELECT `y`
-          FROM (
-            SELECT `y`
-            FROM `__hw_src_1_new` ) AS t9
-          LEFT SEMI JOIN (
-            SELECT `y` AS `__hw_f1`
-            FROM `__hw_stage_1` ) AS t10
-            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
-          ON `k` = `y`
-        UNION ALL
-        SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_old` ) AS t12
-        LEFT SEMI JOIN (
-          SELECT `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t13
-          ON `k` = `y`
-        LEFT SEMI JOIN (
-          SELECT `y`
-          FROM (
-            SELECT `y`
-            FROM `__hw_src_1_old` ) AS t14
-          LEFT SEMI JOIN (
-            SELECT `y` AS `__hw_f1`
-            FROM `__hw_stage_1` ) AS t15
-            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
-          ON `k` = `y`
-        LEFT ANTI JOIN (
-          SELECT `y`
-          FROM (
-            SELECT `y`
-            FROM `__hw_src_1_new` ) AS t17
-          LEFT SEMI JOIN (
-            SELECT `y` AS `__hw_f1`
-            FROM `__hw_stage_1` ) AS t18
-            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
-          ON `k` = `y` ) AS t20
-      GROUP BY `k`, `x` ) AS t21
-    WHERE `__hw_w` <> 0 ) AS t22
-  INNER JOIN (
-    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-    FROM (
-      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-      FROM `__hw_src_1_old` ) AS t23 ) AS t24
-    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-  UNION ALL
-  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-  FROM (
-    SELECT `empty`, `unknown`, `__hw_w`
-    FROM (
-      SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-        FROM (
-          SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-            FROM `__hw_src_1_new` ) AS t25
+            FROM `__hw_src_1_new` ) AS t3
+            ON `k` = `y`
           UNION ALL
-          SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
           FROM (
-            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-            FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
-      GROUP BY `empty`, `unknown` ) AS t29
-    WHERE `__hw_w` <> 0 ) AS t30
-  INNER JOIN (
-    SELECT `k`, `x`
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t5
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t7
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t9
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t10
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t12
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t13
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t15
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t17
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t18
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
+            ON `k` = `y` ) AS t20
+        GROUP BY `k`, `x` ) AS t21
+      WHERE `__hw_w` <> 0 ) AS t22
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+      FROM (
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_old` ) AS t23 ) AS t24
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+    UNION ALL
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
+      SELECT `empty`, `unknown`, `__hw_w`
+      FROM (
+        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+          FROM (
+            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t25
+            UNION ALL
+            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
+        GROUP BY `empty`, `unknown` ) AS t29
+      WHERE `__hw_w` <> 0 ) AS t30
+    INNER JOIN (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t31
-    LEFT ANTI JOIN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS t32
-      ON `k` = `y` ) AS t33
-    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new` ) AS t31
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t32
+        ON `k` = `y` ) AS t33
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
+  GROUP BY `k`, `x`, `empty`, `unknown` ) AS t35
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_3
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -1237,7 +1290,8 @@ FROM (
       SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f2`
         FROM `__hw_stage_2` ) AS t2
@@ -1246,7 +1300,8 @@ FROM (
         SELECT `y`
         FROM (
           SELECT `y`
-          FROM `__hw_src_1_new` ) AS t3
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `y`) ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f2`
           FROM `__hw_stage_2` ) AS t4
@@ -1262,7 +1317,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t9
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `g`) ) AS t9
     LEFT SEMI JOIN (
       SELECT `__hw_f2`
       FROM `__hw_stage_2` ) AS t10
@@ -1280,7 +1336,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_3', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_3', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -1305,7 +1364,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -70,7 +70,8 @@ FROM (
           SELECT `k_1`
           FROM (
             SELECT `k` AS `k_1`
-            FROM `__hw_src_1_new` ) AS t2
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
           LEFT SEMI JOIN (
             SELECT `k` AS `__hw_f1`
             FROM `__hw_stage_1` ) AS t3
@@ -99,7 +100,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -122,7 +124,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_5` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -186,7 +188,8 @@ FROM (
           SELECT `k_1`
           FROM (
             SELECT `k` AS `k_1`
-            FROM `__hw_src_1_new` ) AS t2
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
           LEFT SEMI JOIN (
             SELECT `k` AS `__hw_f1`
             FROM `__hw_stage_1` ) AS t3
@@ -215,7 +218,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -238,7 +242,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_5` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -262,7 +266,8 @@ FROM (
         SELECT `k_1`
         FROM (
           SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t2
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t3
@@ -285,7 +290,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -308,7 +314,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -377,7 +383,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -400,7 +407,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -486,7 +493,8 @@ FROM (
             SELECT `k_1`
             FROM (
               SELECT `k` AS `k_1`
-              FROM `__hw_src_1_new` ) AS t2
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
             LEFT SEMI JOIN (
               SELECT `k` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t3
@@ -511,7 +519,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_4` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_4', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -596,7 +604,8 @@ FROM (
           SELECT `k_1`
           FROM (
             SELECT `k` AS `k_1`
-            FROM `__hw_src_1_new` ) AS t2
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
           LEFT SEMI JOIN (
             SELECT `k` AS `__hw_f1`
             FROM `__hw_stage_1` ) AS t3
@@ -620,7 +629,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_4` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_4', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -698,27 +707,32 @@ WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
 SELECT DISTINCT
   `k` AS `__hw_f4`
 FROM (
-  SELECT `k`, `x`, `has`, `__hw_w`
+  SELECT `k`, `x`, `has`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, `__hw_w`, EXISTS(
-        SELECT `k_1`
-        FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t2
-        LEFT SEMI JOIN (
-          SELECT `k` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t3
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-        WHERE `k_1` = `k` ) AS `has`
+    SELECT `k`, `x`, `has`, `__hw_w`
     FROM (
-      SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t1 ) AS t4
-  UNION ALL
-  SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_3`
-  UNION ALL
-  SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_3` ) AS t5
+      SELECT `k`, `x`, `__hw_w`, EXISTS(
+          SELECT `k_1`
+          FROM (
+            SELECT `k` AS `k_1`
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+          LEFT SEMI JOIN (
+            SELECT `k` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t3
+            ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+          WHERE `k_1` = `k` ) AS `has`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t1 ) AS t4
+    UNION ALL
+    SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_3`
+    UNION ALL
+    SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_3` ) AS t5
+  GROUP BY `k`, `x`, `has` ) AS t6
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_5
 SELECT `__hw_f4`, `g`, `n`, `__hw_here`
@@ -738,7 +752,8 @@ LEFT JOIN (
           WHERE `k_1` = `k` ) AS `has`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t2
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_4', '__hw_f4', `k`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f4`
         FROM `__hw_stage_4` ) AS t3
@@ -752,7 +767,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f4`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_5` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f4`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f4` AND __HW_AMONG('__hw_stage_5', '__hw_f4', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -829,27 +844,32 @@ WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
 SELECT DISTINCT
   `k` AS `__hw_f4`
 FROM (
-  SELECT `k`, `x`, `has`, `__hw_w`
+  SELECT `k`, `x`, `has`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, `__hw_w`, EXISTS(
-        SELECT `k_1`
-        FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t2
-        LEFT SEMI JOIN (
-          SELECT `k` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t3
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-        WHERE `k_1` = `k` ) AS `has`
+    SELECT `k`, `x`, `has`, `__hw_w`
     FROM (
-      SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t1 ) AS t4
-  UNION ALL
-  SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_3`
-  UNION ALL
-  SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_3` ) AS t5
+      SELECT `k`, `x`, `__hw_w`, EXISTS(
+          SELECT `k_1`
+          FROM (
+            SELECT `k` AS `k_1`
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+          LEFT SEMI JOIN (
+            SELECT `k` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t3
+            ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+          WHERE `k_1` = `k` ) AS `has`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t1 ) AS t4
+    UNION ALL
+    SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_3`
+    UNION ALL
+    SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_3` ) AS t5
+  GROUP BY `k`, `x`, `has` ) AS t6
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_5
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -868,7 +888,8 @@ FROM (
             WHERE `k_1` = `k` ) AS `has`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t1
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_4', '__hw_f4', `k`) ) AS t1
         LEFT SEMI JOIN (
           SELECT `__hw_f4`
           FROM `__hw_stage_4` ) AS t2
@@ -878,7 +899,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t6
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_4', '__hw_f4', `g`) ) AS t6
     LEFT SEMI JOIN (
       SELECT `__hw_f4`
       FROM `__hw_stage_4` ) AS t7
@@ -896,7 +918,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_5', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_5', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_5', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -921,7 +946,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_6` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_6', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -64,7 +64,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -87,7 +88,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -145,7 +146,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -168,7 +170,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -203,7 +205,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_1', 'g', `g`) AND __HW_AMONG('__hw_stage_1', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -226,7 +229,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -273,7 +276,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -296,7 +300,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -370,7 +374,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_2', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -442,7 +446,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_2', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -487,22 +491,26 @@ WHERE NOT `__hw_f1` IS NOT DISTINCT FROM `is_in`
 SELECT DISTINCT
   `k` AS `__hw_f2`
 FROM (
-  SELECT `k`, `x`, `is_in`, `__hw_w`
+  SELECT `k`, `x`, `is_in`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, `__hw_w`, `x` IN (
-        SELECT `y`
-        FROM `__hw_src_1_new` ) AS `is_in`
+    SELECT `k`, `x`, `is_in`, `__hw_w`
     FROM (
-      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-      FROM `__hw_src_0_delta`
-      GROUP BY `k`, `x` ) AS t1
-    WHERE `__hw_w` <> 0 ) AS t2
-  UNION ALL
-  SELECT `k`, `x`, `is_in`, CAST(1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_1`
-  UNION ALL
-  SELECT `k`, `x`, `__hw_f1` AS `is_in`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_1` ) AS t3
+      SELECT `k`, `x`, `__hw_w`, `x` IN (
+          SELECT `y`
+          FROM `__hw_src_1_new` ) AS `is_in`
+      FROM (
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM `__hw_src_0_delta`
+        GROUP BY `k`, `x` ) AS t1
+      WHERE `__hw_w` <> 0 ) AS t2
+    UNION ALL
+    SELECT `k`, `x`, `is_in`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_1`
+    UNION ALL
+    SELECT `k`, `x`, `__hw_f1` AS `is_in`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_1` ) AS t3
+  GROUP BY `k`, `x`, `is_in` ) AS t4
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_3
 SELECT `__hw_f2`, `g`, `n`, `__hw_here`
@@ -521,7 +529,8 @@ LEFT JOIN (
             FROM `__hw_src_1_new` ) AS `is_in`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t2
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `k`) ) AS t2
         LEFT SEMI JOIN (
           SELECT `__hw_f2`
           FROM `__hw_stage_2` ) AS t3
@@ -534,7 +543,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f2`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_3', '__hw_f2', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -576,22 +585,26 @@ WHERE NOT `__hw_f1` IS NOT DISTINCT FROM `is_in`
 SELECT DISTINCT
   `k` AS `__hw_f2`
 FROM (
-  SELECT `k`, `x`, `is_in`, `__hw_w`
+  SELECT `k`, `x`, `is_in`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, `__hw_w`, `x` IN (
-        SELECT `y`
-        FROM `__hw_src_1_new` ) AS `is_in`
+    SELECT `k`, `x`, `is_in`, `__hw_w`
     FROM (
-      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-      FROM `__hw_src_0_delta`
-      GROUP BY `k`, `x` ) AS t1
-    WHERE `__hw_w` <> 0 ) AS t2
-  UNION ALL
-  SELECT `k`, `x`, `is_in`, CAST(1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_1`
-  UNION ALL
-  SELECT `k`, `x`, `__hw_f1` AS `is_in`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_1` ) AS t3
+      SELECT `k`, `x`, `__hw_w`, `x` IN (
+          SELECT `y`
+          FROM `__hw_src_1_new` ) AS `is_in`
+      FROM (
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM `__hw_src_0_delta`
+        GROUP BY `k`, `x` ) AS t1
+      WHERE `__hw_w` <> 0 ) AS t2
+    UNION ALL
+    SELECT `k`, `x`, `is_in`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_1`
+    UNION ALL
+    SELECT `k`, `x`, `__hw_f1` AS `is_in`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_1` ) AS t3
+  GROUP BY `k`, `x`, `is_in` ) AS t4
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_3
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -607,7 +620,8 @@ FROM (
             FROM `__hw_src_1_new` ) AS `is_in`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t1
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `k`) ) AS t1
         LEFT SEMI JOIN (
           SELECT `__hw_f2`
           FROM `__hw_stage_2` ) AS t2
@@ -616,7 +630,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t5
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `g`) ) AS t5
     LEFT SEMI JOIN (
       SELECT `__hw_f2`
       FROM `__hw_stage_2` ) AS t6
@@ -634,7 +649,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_3', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_3', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -659,7 +677,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

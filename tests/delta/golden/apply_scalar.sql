@@ -69,7 +69,8 @@ FROM (
           SELECT COUNT(*) AS `count`
           FROM (
             SELECT `k` AS `k_1`
-            FROM `__hw_src_1_new` ) AS t2
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
           LEFT SEMI JOIN (
             SELECT `k` AS `__hw_f1`
             FROM `__hw_stage_1` ) AS t3
@@ -97,7 +98,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -120,7 +122,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_5` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -184,7 +186,8 @@ FROM (
           SELECT COUNT(*) AS `count`
           FROM (
             SELECT `k` AS `k_1`
-            FROM `__hw_src_1_new` ) AS t2
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
           LEFT SEMI JOIN (
             SELECT `k` AS `__hw_f1`
             FROM `__hw_stage_1` ) AS t3
@@ -212,7 +215,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -235,7 +239,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_5` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -259,7 +263,8 @@ FROM (
         SELECT COUNT(*) AS `count`
         FROM (
           SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t2
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t3
@@ -281,7 +286,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -304,7 +310,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -372,7 +378,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -395,7 +402,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -480,7 +487,8 @@ FROM (
             SELECT COUNT(*) AS `count`
             FROM (
               SELECT `k` AS `k_1`
-              FROM `__hw_src_1_new` ) AS t2
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
             LEFT SEMI JOIN (
               SELECT `k` AS `__hw_f1`
               FROM `__hw_stage_1` ) AS t3
@@ -504,7 +512,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_4` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_4', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BIGINT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -588,7 +596,8 @@ FROM (
           SELECT COUNT(*) AS `count`
           FROM (
             SELECT `k` AS `k_1`
-            FROM `__hw_src_1_new` ) AS t2
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
           LEFT SEMI JOIN (
             SELECT `k` AS `__hw_f1`
             FROM `__hw_stage_1` ) AS t3
@@ -611,7 +620,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_4` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_4', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -688,27 +697,32 @@ WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `count_1`
 SELECT DISTINCT
   `k` AS `__hw_f4`
 FROM (
-  SELECT `k`, `count_1`, `__hw_w`
+  SELECT `k`, `count_1`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `__hw_w`, (
-        SELECT COUNT(*) AS `count`
-        FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t2
-        LEFT SEMI JOIN (
-          SELECT `k` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t3
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-        WHERE `k_1` = `k` ) AS `count_1`
+    SELECT `k`, `count_1`, `__hw_w`
     FROM (
-      SELECT `k`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t1 ) AS t4
-  UNION ALL
-  SELECT `k`, `count_1`, CAST(1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_3`
-  UNION ALL
-  SELECT `k`, `__hw_f2` AS `count_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_3` ) AS t5
+      SELECT `k`, `__hw_w`, (
+          SELECT COUNT(*) AS `count`
+          FROM (
+            SELECT `k` AS `k_1`
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+          LEFT SEMI JOIN (
+            SELECT `k` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t3
+            ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+          WHERE `k_1` = `k` ) AS `count_1`
+      FROM (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t1 ) AS t4
+    UNION ALL
+    SELECT `k`, `count_1`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_3`
+    UNION ALL
+    SELECT `k`, `__hw_f2` AS `count_1`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_3` ) AS t5
+  GROUP BY `k`, `count_1` ) AS t6
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_5
 SELECT `__hw_f4`, `g`, `n`, `__hw_here`
@@ -728,7 +742,8 @@ LEFT JOIN (
           WHERE `k_1` = `k` ) AS `count_1`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t2
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_4', '__hw_f4', `k`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f4`
         FROM `__hw_stage_4` ) AS t3
@@ -741,7 +756,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f4`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_5` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f4`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f4` AND __HW_AMONG('__hw_stage_5', '__hw_f4', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -815,27 +830,32 @@ WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `count_1`
 SELECT DISTINCT
   `k` AS `__hw_f4`
 FROM (
-  SELECT `k`, `count_1`, `__hw_w`
+  SELECT `k`, `count_1`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `__hw_w`, (
-        SELECT COUNT(*) AS `count`
-        FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t2
-        LEFT SEMI JOIN (
-          SELECT `k` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t3
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-        WHERE `k_1` = `k` ) AS `count_1`
+    SELECT `k`, `count_1`, `__hw_w`
     FROM (
-      SELECT `k`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t1 ) AS t4
-  UNION ALL
-  SELECT `k`, `count_1`, CAST(1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_3`
-  UNION ALL
-  SELECT `k`, `__hw_f2` AS `count_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_stage_3` ) AS t5
+      SELECT `k`, `__hw_w`, (
+          SELECT COUNT(*) AS `count`
+          FROM (
+            SELECT `k` AS `k_1`
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+          LEFT SEMI JOIN (
+            SELECT `k` AS `__hw_f1`
+            FROM `__hw_stage_1` ) AS t3
+            ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+          WHERE `k_1` = `k` ) AS `count_1`
+      FROM (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t1 ) AS t4
+    UNION ALL
+    SELECT `k`, `count_1`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_3`
+    UNION ALL
+    SELECT `k`, `__hw_f2` AS `count_1`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_3` ) AS t5
+  GROUP BY `k`, `count_1` ) AS t6
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_5
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -852,7 +872,8 @@ FROM (
           WHERE `k_1` = `k` ) AS `count_1`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_4', '__hw_f4', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f4`
         FROM `__hw_stage_4` ) AS t2
@@ -861,7 +882,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t5
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_4', '__hw_f4', `g`) ) AS t5
     LEFT SEMI JOIN (
       SELECT `__hw_f4`
       FROM `__hw_stage_4` ) AS t6
@@ -879,7 +901,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_5', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_5', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_5', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -904,7 +929,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_6` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_6', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -43,7 +43,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_1', 'g', `g`) AND __HW_AMONG('__hw_stage_1', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -66,7 +67,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -106,7 +107,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_1', 'g', `g`) AND __HW_AMONG('__hw_stage_1', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -129,7 +131,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -165,7 +167,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_1', 'g', `g`) AND __HW_AMONG('__hw_stage_1', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -188,7 +191,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -239,7 +242,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_1` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_1', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -288,7 +291,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `id`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_1` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`id`
+ON t.`g` IS NOT DISTINCT FROM s.`id` AND __HW_AMONG('__hw_stage_1', 'id', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -313,19 +316,25 @@ FROM (
 SELECT DISTINCT
   `id` AS `__hw_f1`
 FROM (
-  SELECT `id`, `ts`, `__hw_w`
-  FROM `__hw_src_0_delta`
-  WHERE `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY
-  UNION ALL
-  SELECT `id`, `ts`, CAST(1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_src_0_old`
-  WHERE ( `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY )
-    AND NOT COALESCE(( `ts` > CAST('__hw_before' AS TIMESTAMP) - INTERVAL '1' DAY ), FALSE)
-  UNION ALL
-  SELECT `id`, `ts`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_src_0_old`
-  WHERE ( `ts` > CAST('__hw_before' AS TIMESTAMP) - INTERVAL '1' DAY )
-    AND NOT COALESCE(( `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY ), FALSE) ) AS t1
+  SELECT `id`, `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `id`, 1 AS `v`, `__hw_w`
+    FROM (
+      SELECT `id`, `ts`, `__hw_w`
+      FROM `__hw_src_0_delta`
+      WHERE `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY
+      UNION ALL
+      SELECT `id`, `ts`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_src_0_old`
+      WHERE ( `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY )
+        AND NOT COALESCE(( `ts` > CAST('__hw_before' AS TIMESTAMP) - INTERVAL '1' DAY ), FALSE)
+      UNION ALL
+      SELECT `id`, `ts`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_src_0_old`
+      WHERE ( `ts` > CAST('__hw_before' AS TIMESTAMP) - INTERVAL '1' DAY )
+        AND NOT COALESCE(( `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY ), FALSE) ) AS t1 ) AS t2
+  GROUP BY `id`, `v` ) AS t3
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -340,7 +349,8 @@ LEFT JOIN (
       SELECT `id`, 1 AS `v`
       FROM (
         SELECT `id`, `ts`
-        FROM `__hw_src_0_new` ) AS t2
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `id`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t3
@@ -354,7 +364,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -376,19 +386,25 @@ FROM (
 SELECT DISTINCT
   `id` AS `__hw_f1`
 FROM (
-  SELECT `id`, `ts`, `__hw_w`
-  FROM `__hw_src_0_delta`
-  WHERE `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY
-  UNION ALL
-  SELECT `id`, `ts`, CAST(1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_src_0_old`
-  WHERE ( `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY )
-    AND NOT COALESCE(( `ts` > CAST('__hw_before' AS TIMESTAMP) - INTERVAL '1' DAY ), FALSE)
-  UNION ALL
-  SELECT `id`, `ts`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM `__hw_src_0_old`
-  WHERE ( `ts` > CAST('__hw_before' AS TIMESTAMP) - INTERVAL '1' DAY )
-    AND NOT COALESCE(( `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY ), FALSE) ) AS t1
+  SELECT `id`, `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `id`, 1 AS `v`, `__hw_w`
+    FROM (
+      SELECT `id`, `ts`, `__hw_w`
+      FROM `__hw_src_0_delta`
+      WHERE `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY
+      UNION ALL
+      SELECT `id`, `ts`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_src_0_old`
+      WHERE ( `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY )
+        AND NOT COALESCE(( `ts` > CAST('__hw_before' AS TIMESTAMP) - INTERVAL '1' DAY ), FALSE)
+      UNION ALL
+      SELECT `id`, `ts`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_src_0_old`
+      WHERE ( `ts` > CAST('__hw_before' AS TIMESTAMP) - INTERVAL '1' DAY )
+        AND NOT COALESCE(( `ts` > CAST('__hw_now' AS TIMESTAMP) - INTERVAL '1' DAY ), FALSE) ) AS t1 ) AS t2
+  GROUP BY `id`, `v` ) AS t3
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -400,7 +416,8 @@ FROM (
       SELECT `id`, 1 AS `v`, COUNT(*) OVER (PARTITION BY `id`) AS `n`
       FROM (
         SELECT `id`, `ts`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `id`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t2
@@ -410,7 +427,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t4
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t5
@@ -428,7 +446,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -453,7 +474,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -32,7 +32,9 @@ FROM (
       SELECT `k` AS `g`, `x` AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t2
@@ -41,7 +43,9 @@ FROM (
       SELECT `k_1` AS `g`, `y` AS `v`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t3
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t3
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t4
@@ -50,7 +54,9 @@ FROM (
     SELECT `g`, `v`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`
-      FROM `__hw_target` ) AS t6
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `v`) ) AS t6
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t7
@@ -68,7 +74,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -91,7 +98,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -103,10 +110,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`, `v` AS `__hw_f2`
 FROM (
   SELECT `k` AS `g`, `x` AS `v`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`, `y` AS `v`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`, `y` AS `v`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `g`, `v`, `__hw_w`
@@ -118,7 +133,9 @@ FROM (
       SELECT `k` AS `g`, `x` AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t2
@@ -127,7 +144,9 @@ FROM (
       SELECT `k_1` AS `g`, `y` AS `v`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t3
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t3
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t4
@@ -136,7 +155,9 @@ FROM (
     SELECT `g`, `v`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`
-      FROM `__hw_target` ) AS t6
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `v`) ) AS t6
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t7
@@ -154,7 +175,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -177,7 +199,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -187,7 +209,11 @@ VALUES ( s.`g`, s.`v`, s.`__hw_id` )
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`, `x` AS `__hw_f2`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `g`, `v`, `__hw_w`
@@ -199,7 +225,9 @@ FROM (
       SELECT `k` AS `g`, `x` AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t2
@@ -208,7 +236,9 @@ FROM (
       SELECT `k_1` AS `g`, `y` AS `v`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t3
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t3
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t4
@@ -217,7 +247,9 @@ FROM (
     SELECT `g`, `v`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`
-      FROM `__hw_target` ) AS t6
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `v`) ) AS t6
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t7
@@ -235,7 +267,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -258,7 +291,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -267,8 +300,12 @@ VALUES ( s.`g`, s.`v`, s.`__hw_id` )
 
 -- __hw_stage_1
 SELECT DISTINCT
-  `k` AS `__hw_f1`, `y` AS `__hw_f2`
-FROM `__hw_src_1_delta`
+  `k_1` AS `__hw_f1`, `y` AS `__hw_f2`
+FROM (
+  SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_1_delta`
+  GROUP BY `k`, `y` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `g`, `v`, `__hw_w`
@@ -280,7 +317,9 @@ FROM (
       SELECT `k` AS `g`, `x` AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t2
@@ -289,7 +328,9 @@ FROM (
       SELECT `k_1` AS `g`, `y` AS `v`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t3
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t3
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t4
@@ -298,7 +339,9 @@ FROM (
     SELECT `g`, `v`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`
-      FROM `__hw_target` ) AS t6
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `v`) ) AS t6
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t7
@@ -316,7 +359,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -339,7 +383,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -366,10 +410,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`, `v` AS `__hw_f2`
 FROM (
   SELECT `k` AS `g`, `x` AS `v`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`, `y` AS `v`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`, `y` AS `v`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `g`, `v`, `__hw_went`, IF( `__hw_came` <= 1, `__hw_w` > 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) ) AS `__hw_new`
@@ -383,7 +435,9 @@ FROM (
         SELECT `k` AS `g`, `x` AS `v`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t1
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+            AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t1
         LEFT SEMI JOIN (
           SELECT `__hw_f1`, `__hw_f2`
           FROM `__hw_stage_1` ) AS t2
@@ -392,7 +446,9 @@ FROM (
         SELECT `k_1` AS `g`, `y` AS `v`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t3
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+            AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f1`, `__hw_f2`
           FROM `__hw_stage_1` ) AS t4
@@ -403,7 +459,9 @@ FROM (
         SELECT `k` AS `g`, `x` AS `v`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_old` ) AS t6
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+            AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t6
         LEFT SEMI JOIN (
           SELECT `__hw_f1`, `__hw_f2`
           FROM `__hw_stage_1` ) AS t7
@@ -412,7 +470,9 @@ FROM (
         SELECT `k_1` AS `g`, `y` AS `v`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t8
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+            AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t8
         LEFT SEMI JOIN (
           SELECT `__hw_f1`, `__hw_f2`
           FROM `__hw_stage_1` ) AS t9
@@ -426,7 +486,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_2', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -454,10 +514,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`, `v` AS `__hw_f2`
 FROM (
   SELECT `k` AS `g`, `x` AS `v`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`, `y` AS `v`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`, `y` AS `v`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `g`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
@@ -469,7 +537,9 @@ FROM (
       SELECT `k` AS `g`, `x` AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t2
@@ -478,7 +548,9 @@ FROM (
       SELECT `k_1` AS `g`, `y` AS `v`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t3
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t3
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t4
@@ -489,7 +561,9 @@ FROM (
       SELECT `k` AS `g`, `x` AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t6
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t6
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t7
@@ -498,7 +572,9 @@ FROM (
       SELECT `k_1` AS `g`, `y` AS `v`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t8
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t8
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t9
@@ -511,7 +587,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_2', 'g', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -537,10 +613,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
   SELECT `k` AS `g`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -555,7 +639,8 @@ LEFT JOIN (
       SELECT `k` AS `g`, `x` AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t2
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t3
@@ -564,7 +649,8 @@ LEFT JOIN (
       SELECT `k_1` AS `g`, `y` AS `v`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t4
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t4
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t5
@@ -577,7 +663,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -604,10 +690,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
   SELECT `k` AS `g`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -621,7 +715,8 @@ FROM (
         SELECT `k` AS `g`, `x` AS `v`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t1
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t2
@@ -630,7 +725,8 @@ FROM (
         SELECT `k_1` AS `g`, `y` AS `v`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t3
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t4
@@ -639,7 +735,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t7
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t7
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t8
@@ -657,7 +754,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -682,7 +782,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

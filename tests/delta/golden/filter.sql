@@ -35,7 +35,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_1', 'g', `g`) AND __HW_AMONG('__hw_stage_1', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -58,7 +59,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -140,8 +141,12 @@ FROM (
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
-WHERE `x` > 1
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  WHERE `x` > 1
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -154,7 +159,8 @@ LEFT JOIN (
     SELECT `k`, COUNT(DISTINCT `x`) AS `n`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t3
@@ -168,7 +174,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -189,8 +195,12 @@ FROM (
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
-WHERE `x` > 1
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  WHERE `x` > 1
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -202,7 +212,8 @@ FROM (
       SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t2
@@ -212,7 +223,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t4
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t5
@@ -230,7 +242,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -255,7 +270,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -36,14 +36,16 @@ FROM (
         FROM `__hw_stage_1` ) AS t1
       LEFT JOIN (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t2
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
         ON `k` = `k_1`
       UNION ALL
       (
         SELECT `k`, `k_1`, `y`, `__hw_w`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t3
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
         INNER JOIN (
           SELECT `k_1`, `y`, `__hw_w`
           FROM `__hw_stage_2` ) AS t4
@@ -55,13 +57,15 @@ FROM (
           FROM `__hw_stage_2` ) AS t5
         LEFT ANTI JOIN (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t6
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
           ON `k` = `k_1` )
       UNION ALL
       SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_old` ) AS t9
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t9
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_2` ) AS t10
@@ -70,7 +74,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t11
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t11
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_2` ) AS t12
@@ -80,7 +85,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t14
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t14
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_2` ) AS t15
@@ -90,7 +96,8 @@ FROM (
       SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t17
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
       LEFT SEMI JOIN (
         SELECT `k`, `__hw_w`
         FROM `__hw_stage_1` ) AS t18
@@ -99,7 +106,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t19
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t19
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f2`
           FROM `__hw_stage_1` ) AS t20
@@ -109,7 +117,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t22
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f2`
           FROM `__hw_stage_1` ) AS t23
@@ -128,7 +137,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -151,7 +161,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -187,14 +197,16 @@ FROM (
         FROM `__hw_stage_1` ) AS t1
       LEFT JOIN (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t2
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
         ON `k` = `k_1`
       UNION ALL
       (
         SELECT `k`, `k_1`, `y`, `__hw_w`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t3
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
         INNER JOIN (
           SELECT `k_1`, `y`, `__hw_w`
           FROM `__hw_stage_2` ) AS t4
@@ -206,13 +218,15 @@ FROM (
           FROM `__hw_stage_2` ) AS t5
         LEFT ANTI JOIN (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t6
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
           ON `k` = `k_1` )
       UNION ALL
       SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_old` ) AS t9
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t9
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_2` ) AS t10
@@ -221,7 +235,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t11
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t11
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_2` ) AS t12
@@ -231,7 +246,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t14
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t14
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_2` ) AS t15
@@ -241,7 +257,8 @@ FROM (
       SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_old` ) AS t17
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t17
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_2` ) AS t18
@@ -250,7 +267,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t19
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t19
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_2` ) AS t20
@@ -260,7 +278,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t22
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t22
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_2` ) AS t23
@@ -270,7 +289,8 @@ FROM (
       SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t25
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t25
       LEFT SEMI JOIN (
         SELECT `k`, `__hw_w`
         FROM `__hw_stage_1` ) AS t26
@@ -279,7 +299,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t27
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t27
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f2`
           FROM `__hw_stage_1` ) AS t28
@@ -289,7 +310,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t30
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t30
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f2`
           FROM `__hw_stage_1` ) AS t31
@@ -299,7 +321,8 @@ FROM (
       SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t33
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t33
       LEFT SEMI JOIN (
         SELECT `k`, `__hw_w`
         FROM `__hw_stage_1` ) AS t34
@@ -308,7 +331,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t35
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t35
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f2`
           FROM `__hw_stage_1` ) AS t36
@@ -318,7 +342,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t38
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t38
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f2`
           FROM `__hw_stage_1` ) AS t39
@@ -337,7 +362,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -360,7 +386,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -388,13 +414,15 @@ FROM (
         FROM `__hw_stage_1` ) AS t1
       LEFT JOIN (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t2
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
         ON `k` = `k_1`
       UNION ALL
       SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t3
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t3
       LEFT SEMI JOIN (
         SELECT `k`, `__hw_w`
         FROM `__hw_stage_1` ) AS t4
@@ -403,7 +431,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t5
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t5
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t6
@@ -413,7 +442,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t8
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t8
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t9
@@ -423,7 +453,8 @@ FROM (
       SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t11
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
       LEFT SEMI JOIN (
         SELECT `k`, `__hw_w`
         FROM `__hw_stage_1` ) AS t12
@@ -432,7 +463,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t13
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t13
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t14
@@ -442,7 +474,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t16
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t16
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t17
@@ -461,7 +494,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -484,7 +518,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -509,7 +543,8 @@ FROM (
         SELECT `k`, `k_1`, `y`, `__hw_w`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t1
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
         INNER JOIN (
           SELECT `k_1`, `y`, `__hw_w`
           FROM `__hw_stage_1` ) AS t2
@@ -521,13 +556,15 @@ FROM (
           FROM `__hw_stage_1` ) AS t3
         LEFT ANTI JOIN (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t4
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
           ON `k` = `k_1` )
       UNION ALL
       SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t7
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t7
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_1` ) AS t8
@@ -536,7 +573,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t9
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t9
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t10
@@ -546,7 +584,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t12
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t12
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t13
@@ -556,7 +595,8 @@ FROM (
       SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t15
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t15
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_1` ) AS t16
@@ -565,7 +605,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t17
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t17
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t18
@@ -575,7 +616,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t20
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t20
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t21
@@ -594,7 +636,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -617,7 +660,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -673,14 +716,16 @@ FROM (
           FROM `__hw_stage_1` ) AS t1
         LEFT JOIN (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t2
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
           ON `k` = `k_1`
         UNION ALL
         (
           SELECT `k`, `k_1`, `y`, `__hw_w`
           FROM (
             SELECT `k`
-            FROM `__hw_src_0_old` ) AS t3
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
           INNER JOIN (
             SELECT `k_1`, `y`, `__hw_w`
             FROM `__hw_stage_2` ) AS t4
@@ -692,13 +737,15 @@ FROM (
             FROM `__hw_stage_2` ) AS t5
           LEFT ANTI JOIN (
             SELECT `k`
-            FROM `__hw_src_0_new` ) AS t6
+            FROM `__hw_src_0_new`
+            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
             ON `k` = `k_1` )
         UNION ALL
         SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t9
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t9
         LEFT SEMI JOIN (
           SELECT `k_1`, `y`, `__hw_w`
           FROM `__hw_stage_2` ) AS t10
@@ -707,7 +754,8 @@ FROM (
           SELECT `k_1`, `y`
           FROM (
             SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_old` ) AS t11
+            FROM `__hw_src_1_old`
+            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t11
           LEFT SEMI JOIN (
             SELECT `k_1` AS `__hw_f1`
             FROM `__hw_stage_2` ) AS t12
@@ -717,7 +765,8 @@ FROM (
           SELECT `k_1`, `y`
           FROM (
             SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_new` ) AS t14
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t14
           LEFT SEMI JOIN (
             SELECT `k_1` AS `__hw_f1`
             FROM `__hw_stage_2` ) AS t15
@@ -727,7 +776,8 @@ FROM (
         SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t17
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t17
         LEFT SEMI JOIN (
           SELECT `k_1`, `y`, `__hw_w`
           FROM `__hw_stage_2` ) AS t18
@@ -736,7 +786,8 @@ FROM (
           SELECT `k_1`, `y`
           FROM (
             SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_old` ) AS t19
+            FROM `__hw_src_1_old`
+            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t19
           LEFT SEMI JOIN (
             SELECT `k_1` AS `__hw_f1`
             FROM `__hw_stage_2` ) AS t20
@@ -746,7 +797,8 @@ FROM (
           SELECT `k_1`, `y`
           FROM (
             SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_new` ) AS t22
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t22
           LEFT SEMI JOIN (
             SELECT `k_1` AS `__hw_f1`
             FROM `__hw_stage_2` ) AS t23
@@ -756,7 +808,8 @@ FROM (
         SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t25
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t25
         LEFT SEMI JOIN (
           SELECT `k`, `__hw_w`
           FROM `__hw_stage_1` ) AS t26
@@ -765,7 +818,8 @@ FROM (
           SELECT `k`
           FROM (
             SELECT `k`
-            FROM `__hw_src_0_old` ) AS t27
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t27
           LEFT SEMI JOIN (
             SELECT `k` AS `__hw_f2`
             FROM `__hw_stage_1` ) AS t28
@@ -775,7 +829,8 @@ FROM (
           SELECT `k`
           FROM (
             SELECT `k`
-            FROM `__hw_src_0_new` ) AS t30
+            FROM `__hw_src_0_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t30
           LEFT SEMI JOIN (
             SELECT `k` AS `__hw_f2`
             FROM `__hw_stage_1` ) AS t31
@@ -785,7 +840,8 @@ FROM (
         SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t33
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t33
         LEFT SEMI JOIN (
           SELECT `k`, `__hw_w`
           FROM `__hw_stage_1` ) AS t34
@@ -794,7 +850,8 @@ FROM (
           SELECT `k`
           FROM (
             SELECT `k`
-            FROM `__hw_src_0_old` ) AS t35
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t35
           LEFT SEMI JOIN (
             SELECT `k` AS `__hw_f2`
             FROM `__hw_stage_1` ) AS t36
@@ -804,7 +861,8 @@ FROM (
           SELECT `k`
           FROM (
             SELECT `k`
-            FROM `__hw_src_0_new` ) AS t38
+            FROM `__hw_src_0_new`
+            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t38
           LEFT SEMI JOIN (
             SELECT `k` AS `__hw_f2`
             FROM `__hw_stage_1` ) AS t39
@@ -819,7 +877,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_3', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -874,14 +932,16 @@ FROM (
         FROM `__hw_stage_1` ) AS t1
       LEFT JOIN (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t2
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
         ON `k` = `k_1`
       UNION ALL
       (
         SELECT `k`, `k_1`, `y`, `__hw_w`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t3
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
         INNER JOIN (
           SELECT `k_1`, `y`, `__hw_w`
           FROM `__hw_stage_2` ) AS t4
@@ -893,13 +953,15 @@ FROM (
           FROM `__hw_stage_2` ) AS t5
         LEFT ANTI JOIN (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t6
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
           ON `k` = `k_1` )
       UNION ALL
       SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_old` ) AS t9
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t9
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_2` ) AS t10
@@ -908,7 +970,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t11
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t11
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_2` ) AS t12
@@ -918,7 +981,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t14
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t14
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_2` ) AS t15
@@ -928,7 +992,8 @@ FROM (
       SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_old` ) AS t17
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t17
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_2` ) AS t18
@@ -937,7 +1002,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t19
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t19
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_2` ) AS t20
@@ -947,7 +1013,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t22
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t22
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_2` ) AS t23
@@ -957,7 +1024,8 @@ FROM (
       SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t25
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t25
       LEFT SEMI JOIN (
         SELECT `k`, `__hw_w`
         FROM `__hw_stage_1` ) AS t26
@@ -966,7 +1034,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t27
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t27
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f2`
           FROM `__hw_stage_1` ) AS t28
@@ -976,7 +1045,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t30
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t30
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f2`
           FROM `__hw_stage_1` ) AS t31
@@ -986,7 +1056,8 @@ FROM (
       SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t33
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t33
       LEFT SEMI JOIN (
         SELECT `k`, `__hw_w`
         FROM `__hw_stage_1` ) AS t34
@@ -995,7 +1066,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_old` ) AS t35
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t35
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f2`
           FROM `__hw_stage_1` ) AS t36
@@ -1005,7 +1077,8 @@ FROM (
         SELECT `k`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t38
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t38
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f2`
           FROM `__hw_stage_1` ) AS t39
@@ -1019,7 +1092,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_3', 'g', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -1065,149 +1138,168 @@ SELECT DISTINCT
 FROM (
   SELECT COALESCE(`k`, `k_1`) AS `g`
   FROM (
-    SELECT `k`, `k_1`, `y`, `__hw_w`
+    SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
     FROM (
-      SELECT `k`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t1
-    LEFT JOIN (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t2
-      ON `k` = `k_1`
-    UNION ALL
-    (
       SELECT `k`, `k_1`, `y`, `__hw_w`
       FROM (
-        SELECT `k`
-        FROM `__hw_src_0_old` ) AS t3
-      INNER JOIN (
-        SELECT `k_1`, `y`, `__hw_w`
-        FROM `__hw_stage_2` ) AS t4
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t1
+      LEFT JOIN (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
         ON `k` = `k_1`
       UNION ALL
-      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
+      (
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
+        INNER JOIN (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_2` ) AS t4
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_2` ) AS t5
+        LEFT ANTI JOIN (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
+          ON `k` = `k_1` )
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t9
+      LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
-        FROM `__hw_stage_2` ) AS t5
+        FROM `__hw_stage_2` ) AS t10
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t11
+        LEFT SEMI JOIN (
+          SELECT `k_1` AS `__hw_f1`
+          FROM `__hw_stage_2` ) AS t12
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t14
+        LEFT SEMI JOIN (
+          SELECT `k_1` AS `__hw_f1`
+          FROM `__hw_stage_2` ) AS t15
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t17
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM `__hw_stage_2` ) AS t18
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t19
+        LEFT SEMI JOIN (
+          SELECT `k_1` AS `__hw_f1`
+          FROM `__hw_stage_2` ) AS t20
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t21
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t22
+        LEFT SEMI JOIN (
+          SELECT `k_1` AS `__hw_f1`
+          FROM `__hw_stage_2` ) AS t23
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t24
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t25
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t26
+        ON `k` = `k_1`
       LEFT ANTI JOIN (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t6
-        ON `k` = `k_1` )
-    UNION ALL
-    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_old` ) AS t9
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_2` ) AS t10
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k_1`, `y`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t27
+        LEFT SEMI JOIN (
+          SELECT `k` AS `__hw_f2`
+          FROM `__hw_stage_1` ) AS t28
+          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t29
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t30
+        LEFT SEMI JOIN (
+          SELECT `k` AS `__hw_f2`
+          FROM `__hw_stage_1` ) AS t31
+          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t32
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t11
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t33
       LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_2` ) AS t12
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t14
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t34
+        ON `k` = `k_1`
       LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_2` ) AS t15
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_old` ) AS t17
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_2` ) AS t18
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t19
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_2` ) AS t20
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t21
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t22
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_2` ) AS t23
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t24
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_old` ) AS t25
-    LEFT SEMI JOIN (
-      SELECT `k`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t26
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k`
-      FROM (
         SELECT `k`
-        FROM `__hw_src_0_old` ) AS t27
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f2`
-        FROM `__hw_stage_1` ) AS t28
-        ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t29
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k`
-      FROM (
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t35
+        LEFT SEMI JOIN (
+          SELECT `k` AS `__hw_f2`
+          FROM `__hw_stage_1` ) AS t36
+          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t37
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t30
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f2`
-        FROM `__hw_stage_1` ) AS t31
-        ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t32
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_old` ) AS t33
-    LEFT SEMI JOIN (
-      SELECT `k`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t34
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k`
-      FROM (
-        SELECT `k`
-        FROM `__hw_src_0_old` ) AS t35
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f2`
-        FROM `__hw_stage_1` ) AS t36
-        ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t37
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k`
-      FROM (
-        SELECT `k`
-        FROM `__hw_src_0_new` ) AS t38
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f2`
-        FROM `__hw_stage_1` ) AS t39
-        ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t40
-      ON `k` = `k_1` ) AS t41 ) AS t42
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t38
+        LEFT SEMI JOIN (
+          SELECT `k` AS `__hw_f2`
+          FROM `__hw_stage_1` ) AS t39
+          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t40
+        ON `k` = `k_1` ) AS t41
+    GROUP BY `k`, `k_1`, `y` ) AS t42
+  WHERE `__hw_w` <> 0 ) AS t43
 
 -- __hw_stage_4
 SELECT `__hw_f3`, `g`, `n`, `__hw_here`
@@ -1222,7 +1314,8 @@ LEFT JOIN (
       SELECT COALESCE(`k`, `k_1`) AS `g`, `y`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t2
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_3', '__hw_f3', `k`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f3`
         FROM `__hw_stage_3` ) AS t3
@@ -1231,7 +1324,8 @@ LEFT JOIN (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t4
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_3', '__hw_f3', `k`) ) AS t4
         LEFT SEMI JOIN (
           SELECT `__hw_f3`
           FROM `__hw_stage_3` ) AS t5
@@ -1245,7 +1339,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f3`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_4` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f3`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f3` AND __HW_AMONG('__hw_stage_4', '__hw_f3', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -1292,149 +1386,168 @@ SELECT DISTINCT
 FROM (
   SELECT COALESCE(`k`, `k_1`) AS `g`
   FROM (
-    SELECT `k`, `k_1`, `y`, `__hw_w`
+    SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
     FROM (
-      SELECT `k`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t1
-    LEFT JOIN (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t2
-      ON `k` = `k_1`
-    UNION ALL
-    (
       SELECT `k`, `k_1`, `y`, `__hw_w`
       FROM (
-        SELECT `k`
-        FROM `__hw_src_0_old` ) AS t3
-      INNER JOIN (
-        SELECT `k_1`, `y`, `__hw_w`
-        FROM `__hw_stage_2` ) AS t4
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t1
+      LEFT JOIN (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
         ON `k` = `k_1`
       UNION ALL
-      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
+      (
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
+        INNER JOIN (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_2` ) AS t4
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_2` ) AS t5
+        LEFT ANTI JOIN (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
+          ON `k` = `k_1` )
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t9
+      LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
-        FROM `__hw_stage_2` ) AS t5
+        FROM `__hw_stage_2` ) AS t10
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t11
+        LEFT SEMI JOIN (
+          SELECT `k_1` AS `__hw_f1`
+          FROM `__hw_stage_2` ) AS t12
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t14
+        LEFT SEMI JOIN (
+          SELECT `k_1` AS `__hw_f1`
+          FROM `__hw_stage_2` ) AS t15
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t17
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM `__hw_stage_2` ) AS t18
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t19
+        LEFT SEMI JOIN (
+          SELECT `k_1` AS `__hw_f1`
+          FROM `__hw_stage_2` ) AS t20
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t21
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t22
+        LEFT SEMI JOIN (
+          SELECT `k_1` AS `__hw_f1`
+          FROM `__hw_stage_2` ) AS t23
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t24
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t25
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t26
+        ON `k` = `k_1`
       LEFT ANTI JOIN (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t6
-        ON `k` = `k_1` )
-    UNION ALL
-    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_old` ) AS t9
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_2` ) AS t10
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k_1`, `y`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t27
+        LEFT SEMI JOIN (
+          SELECT `k` AS `__hw_f2`
+          FROM `__hw_stage_1` ) AS t28
+          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t29
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t30
+        LEFT SEMI JOIN (
+          SELECT `k` AS `__hw_f2`
+          FROM `__hw_stage_1` ) AS t31
+          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t32
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t11
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t33
       LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_2` ) AS t12
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t14
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t34
+        ON `k` = `k_1`
       LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_2` ) AS t15
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_old` ) AS t17
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_2` ) AS t18
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t19
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_2` ) AS t20
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t21
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t22
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_2` ) AS t23
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t24
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_old` ) AS t25
-    LEFT SEMI JOIN (
-      SELECT `k`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t26
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k`
-      FROM (
         SELECT `k`
-        FROM `__hw_src_0_old` ) AS t27
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f2`
-        FROM `__hw_stage_1` ) AS t28
-        ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t29
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k`
-      FROM (
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t35
+        LEFT SEMI JOIN (
+          SELECT `k` AS `__hw_f2`
+          FROM `__hw_stage_1` ) AS t36
+          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t37
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t30
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f2`
-        FROM `__hw_stage_1` ) AS t31
-        ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t32
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_old` ) AS t33
-    LEFT SEMI JOIN (
-      SELECT `k`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t34
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k`
-      FROM (
-        SELECT `k`
-        FROM `__hw_src_0_old` ) AS t35
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f2`
-        FROM `__hw_stage_1` ) AS t36
-        ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t37
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k`
-      FROM (
-        SELECT `k`
-        FROM `__hw_src_0_new` ) AS t38
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f2`
-        FROM `__hw_stage_1` ) AS t39
-        ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t40
-      ON `k` = `k_1` ) AS t41 ) AS t42
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t38
+        LEFT SEMI JOIN (
+          SELECT `k` AS `__hw_f2`
+          FROM `__hw_stage_1` ) AS t39
+          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t40
+        ON `k` = `k_1` ) AS t41
+    GROUP BY `k`, `k_1`, `y` ) AS t42
+  WHERE `__hw_w` <> 0 ) AS t43
 
 -- __hw_stage_4
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -1448,7 +1561,8 @@ FROM (
         SELECT COALESCE(`k`, `k_1`) AS `g`, `y`
         FROM (
           SELECT `k`
-          FROM `__hw_src_0_new` ) AS t1
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_3', '__hw_f3', `k`) ) AS t1
         LEFT SEMI JOIN (
           SELECT `__hw_f3`
           FROM `__hw_stage_3` ) AS t2
@@ -1457,7 +1571,8 @@ FROM (
           SELECT `k_1`, `y`
           FROM (
             SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_new` ) AS t3
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_stage_3', '__hw_f3', `k`) ) AS t3
           LEFT SEMI JOIN (
             SELECT `__hw_f3`
             FROM `__hw_stage_3` ) AS t4
@@ -1467,7 +1582,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t8
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_3', '__hw_f3', `g`) ) AS t8
     LEFT SEMI JOIN (
       SELECT `__hw_f3`
       FROM `__hw_stage_3` ) AS t9
@@ -1485,7 +1601,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_4', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_4', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -1510,7 +1629,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_5` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -31,7 +31,9 @@ LEFT JOIN (
     SELECT `k` AS `g`, `x` AS `v`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t3
@@ -40,7 +42,9 @@ LEFT JOIN (
     SELECT `k_1` AS `g`, `y` AS `v`
     FROM (
       SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t4
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t5
@@ -52,7 +56,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `__hw_f2`, `g`, `v`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND t.`v` IS NOT DISTINCT FROM s.`__hw_f2`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND t.`v` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`) AND __HW_AMONG('__hw_stage_2', '__hw_f2', t.`v`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
 VALUES ( s.`g`, s.`v` )
@@ -64,10 +68,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`, `v` AS `__hw_f2`
 FROM (
   SELECT `k` AS `g`, `x` AS `v`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`, `y` AS `v`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`, `y` AS `v`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `__hw_f2`, `g`, `v`, `__hw_here`
@@ -80,7 +92,9 @@ LEFT JOIN (
     SELECT `k` AS `g`, `x` AS `v`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t3
@@ -89,7 +103,9 @@ LEFT JOIN (
     SELECT `k_1` AS `g`, `y` AS `v`
     FROM (
       SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t4
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t5
@@ -101,7 +117,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `__hw_f2`, `g`, `v`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND t.`v` IS NOT DISTINCT FROM s.`__hw_f2`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND t.`v` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`) AND __HW_AMONG('__hw_stage_2', '__hw_f2', t.`v`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
 VALUES ( s.`g`, s.`v` )
@@ -111,7 +127,11 @@ VALUES ( s.`g`, s.`v` )
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`, `x` AS `__hw_f2`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `__hw_f2`, `g`, `v`, `__hw_here`
@@ -124,7 +144,9 @@ LEFT JOIN (
     SELECT `k` AS `g`, `x` AS `v`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t3
@@ -133,7 +155,9 @@ LEFT JOIN (
     SELECT `k_1` AS `g`, `y` AS `v`
     FROM (
       SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t4
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t5
@@ -145,7 +169,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `__hw_f2`, `g`, `v`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND t.`v` IS NOT DISTINCT FROM s.`__hw_f2`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND t.`v` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`) AND __HW_AMONG('__hw_stage_2', '__hw_f2', t.`v`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
 VALUES ( s.`g`, s.`v` )
@@ -154,8 +178,12 @@ VALUES ( s.`g`, s.`v` )
 
 -- __hw_stage_1
 SELECT DISTINCT
-  `k` AS `__hw_f1`, `y` AS `__hw_f2`
-FROM `__hw_src_1_delta`
+  `k_1` AS `__hw_f1`, `y` AS `__hw_f2`
+FROM (
+  SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_1_delta`
+  GROUP BY `k`, `y` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `__hw_f2`, `g`, `v`, `__hw_here`
@@ -168,7 +196,9 @@ LEFT JOIN (
     SELECT `k` AS `g`, `x` AS `v`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t3
@@ -177,7 +207,9 @@ LEFT JOIN (
     SELECT `k_1` AS `g`, `y` AS `v`
     FROM (
       SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t4
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`, `__hw_f2`
       FROM `__hw_stage_1` ) AS t5
@@ -189,7 +221,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `__hw_f2`, `g`, `v`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND t.`v` IS NOT DISTINCT FROM s.`__hw_f2`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND t.`v` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`) AND __HW_AMONG('__hw_stage_2', '__hw_f2', t.`v`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
 VALUES ( s.`g`, s.`v` )
@@ -216,10 +248,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`, `v` AS `__hw_f2`
 FROM (
   SELECT `k` AS `g`, `x` AS `v`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`, `y` AS `v`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`, `y` AS `v`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `g`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
@@ -231,7 +271,9 @@ FROM (
       SELECT `k` AS `g`, `x` AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t2
@@ -240,7 +282,9 @@ FROM (
       SELECT `k_1` AS `g`, `y` AS `v`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t3
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t3
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t4
@@ -251,7 +295,9 @@ FROM (
       SELECT `k` AS `g`, `x` AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t6
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t6
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t7
@@ -260,7 +306,9 @@ FROM (
       SELECT `k_1` AS `g`, `y` AS `v`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t8
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+          AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t8
       LEFT SEMI JOIN (
         SELECT `__hw_f1`, `__hw_f2`
         FROM `__hw_stage_1` ) AS t9
@@ -273,7 +321,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_2', 'g', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -299,10 +347,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
   SELECT `k` AS `g`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -317,7 +373,8 @@ LEFT JOIN (
       SELECT `k` AS `g`, `x` AS `v`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t2
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t3
@@ -326,7 +383,8 @@ LEFT JOIN (
       SELECT `k_1` AS `g`, `y` AS `v`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t4
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t4
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t5
@@ -339,7 +397,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -366,10 +424,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
   SELECT `k` AS `g`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -383,7 +449,8 @@ FROM (
         SELECT `k` AS `g`, `x` AS `v`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t1
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t2
@@ -392,7 +459,8 @@ FROM (
         SELECT `k_1` AS `g`, `y` AS `v`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t3
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t4
@@ -401,7 +469,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t7
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t7
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t8
@@ -419,7 +488,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -444,7 +516,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

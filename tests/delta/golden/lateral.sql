@@ -88,7 +88,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -111,7 +112,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -195,7 +196,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -218,7 +220,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -255,7 +257,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_1', 'g', `g`) AND __HW_AMONG('__hw_stage_1', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -278,7 +281,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -347,7 +350,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -370,7 +374,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -470,7 +474,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_3', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -568,7 +572,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_3', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -613,50 +617,54 @@ LEFT SEMI JOIN (
 SELECT DISTINCT
   `k` AS `__hw_f2`
 FROM (
-  SELECT `k`, `m`, `__hw_w`
+  SELECT `k`, `m`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `__hw_w`
+    SELECT `k`, `m`, `__hw_w`
     FROM (
-      SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
-      FROM `__hw_src_0_delta`
-      GROUP BY `k` ) AS t1
-    WHERE `__hw_w` <> 0 ) AS t2
-  CROSS JOIN LATERAL (
-    SELECT MAX(`y`) AS `m`
+      SELECT `k`, `__hw_w`
+      FROM (
+        SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+        FROM `__hw_src_0_delta`
+        GROUP BY `k` ) AS t1
+      WHERE `__hw_w` <> 0 ) AS t2
+    CROSS JOIN LATERAL (
+      SELECT MAX(`y`) AS `m`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new` ) AS t4
+      WHERE `k_1` = `k` ) AS t3
+    UNION ALL
+    SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t4
-    WHERE `k_1` = `k` ) AS t3
-  UNION ALL
-  SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
-  FROM (
-    SELECT `k`
-    FROM `__hw_stage_2` ) AS t5
-  CROSS JOIN LATERAL (
-    SELECT MAX(`y`) AS `m`
+      SELECT `k`
+      FROM `__hw_stage_2` ) AS t5
+    CROSS JOIN LATERAL (
+      SELECT MAX(`y`) AS `m`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new` ) AS t7
+      LEFT SEMI JOIN (
+        SELECT `__hw_f1`
+        FROM `__hw_stage_1` ) AS t8
+        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+      WHERE `k_1` = `k` ) AS t6
+    UNION ALL
+    SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t7
-    LEFT SEMI JOIN (
-      SELECT `__hw_f1`
-      FROM `__hw_stage_1` ) AS t8
-      ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-    WHERE `k_1` = `k` ) AS t6
-  UNION ALL
-  SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM (
-    SELECT `k`
-    FROM `__hw_stage_2` ) AS t9
-  CROSS JOIN LATERAL (
-    SELECT MAX(`y`) AS `m`
-    FROM (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_old` ) AS t11
-    LEFT SEMI JOIN (
-      SELECT `__hw_f1`
-      FROM `__hw_stage_1` ) AS t12
-      ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-    WHERE `k_1` = `k` ) AS t10 ) AS t13
+      SELECT `k`
+      FROM `__hw_stage_2` ) AS t9
+    CROSS JOIN LATERAL (
+      SELECT MAX(`y`) AS `m`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old` ) AS t11
+      LEFT SEMI JOIN (
+        SELECT `__hw_f1`
+        FROM `__hw_stage_1` ) AS t12
+        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+      WHERE `k_1` = `k` ) AS t10 ) AS t13
+  GROUP BY `k`, `m` ) AS t14
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_4
 SELECT `__hw_f2`, `g`, `n`, `__hw_here`
@@ -669,7 +677,8 @@ LEFT JOIN (
     SELECT `k`, COUNT(DISTINCT `m`) AS `n`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_3', '__hw_f2', `k`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f2`
       FROM `__hw_stage_3` ) AS t3
@@ -688,7 +697,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f2`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_4` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_4', '__hw_f2', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -732,50 +741,54 @@ LEFT SEMI JOIN (
 SELECT DISTINCT
   `k` AS `__hw_f2`
 FROM (
-  SELECT `k`, `m`, `__hw_w`
+  SELECT `k`, `m`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `__hw_w`
+    SELECT `k`, `m`, `__hw_w`
     FROM (
-      SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
-      FROM `__hw_src_0_delta`
-      GROUP BY `k` ) AS t1
-    WHERE `__hw_w` <> 0 ) AS t2
-  CROSS JOIN LATERAL (
-    SELECT MAX(`y`) AS `m`
+      SELECT `k`, `__hw_w`
+      FROM (
+        SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+        FROM `__hw_src_0_delta`
+        GROUP BY `k` ) AS t1
+      WHERE `__hw_w` <> 0 ) AS t2
+    CROSS JOIN LATERAL (
+      SELECT MAX(`y`) AS `m`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new` ) AS t4
+      WHERE `k_1` = `k` ) AS t3
+    UNION ALL
+    SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t4
-    WHERE `k_1` = `k` ) AS t3
-  UNION ALL
-  SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
-  FROM (
-    SELECT `k`
-    FROM `__hw_stage_2` ) AS t5
-  CROSS JOIN LATERAL (
-    SELECT MAX(`y`) AS `m`
+      SELECT `k`
+      FROM `__hw_stage_2` ) AS t5
+    CROSS JOIN LATERAL (
+      SELECT MAX(`y`) AS `m`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new` ) AS t7
+      LEFT SEMI JOIN (
+        SELECT `__hw_f1`
+        FROM `__hw_stage_1` ) AS t8
+        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+      WHERE `k_1` = `k` ) AS t6
+    UNION ALL
+    SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t7
-    LEFT SEMI JOIN (
-      SELECT `__hw_f1`
-      FROM `__hw_stage_1` ) AS t8
-      ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-    WHERE `k_1` = `k` ) AS t6
-  UNION ALL
-  SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
-  FROM (
-    SELECT `k`
-    FROM `__hw_stage_2` ) AS t9
-  CROSS JOIN LATERAL (
-    SELECT MAX(`y`) AS `m`
-    FROM (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_old` ) AS t11
-    LEFT SEMI JOIN (
-      SELECT `__hw_f1`
-      FROM `__hw_stage_1` ) AS t12
-      ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-    WHERE `k_1` = `k` ) AS t10 ) AS t13
+      SELECT `k`
+      FROM `__hw_stage_2` ) AS t9
+    CROSS JOIN LATERAL (
+      SELECT MAX(`y`) AS `m`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old` ) AS t11
+      LEFT SEMI JOIN (
+        SELECT `__hw_f1`
+        FROM `__hw_stage_1` ) AS t12
+        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+      WHERE `k_1` = `k` ) AS t10 ) AS t13
+  GROUP BY `k`, `m` ) AS t14
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_4
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -787,7 +800,8 @@ FROM (
       SELECT `k`, `m`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_3', '__hw_f2', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f2`
         FROM `__hw_stage_3` ) AS t2
@@ -802,7 +816,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t6
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_3', '__hw_f2', `g`) ) AS t6
     LEFT SEMI JOIN (
       SELECT `__hw_f2`
       FROM `__hw_stage_3` ) AS t7
@@ -820,7 +835,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_4', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_4', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -845,7 +863,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_5` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

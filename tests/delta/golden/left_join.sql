@@ -34,7 +34,8 @@ FROM (
     SELECT `k`, `k_1`, `y`, `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_old` ) AS t3
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t3
     INNER JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t4
@@ -43,7 +44,8 @@ FROM (
     SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_old` ) AS t5
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t5
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t6
@@ -52,7 +54,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t7
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t7
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t8
@@ -62,7 +65,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t10
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t10
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t11
@@ -81,7 +85,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -104,7 +109,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -140,7 +145,8 @@ FROM (
     SELECT `k`, `k_1`, `y`, `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_old` ) AS t4
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
     INNER JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t5
@@ -149,7 +155,8 @@ FROM (
     SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_old` ) AS t6
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t7
@@ -158,7 +165,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t8
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t8
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t9
@@ -168,7 +176,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t11
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t11
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t12
@@ -178,7 +187,8 @@ FROM (
     SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_old` ) AS t14
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t14
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t15
@@ -187,7 +197,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t16
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t16
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t17
@@ -197,7 +208,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t19
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t19
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t20
@@ -216,7 +228,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -239,7 +252,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -274,7 +287,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_1', 'g', `g`) AND __HW_AMONG('__hw_stage_1', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -297,7 +311,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -320,7 +334,8 @@ FROM (
     SELECT `k`, `k_1`, `y`, `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_new` ) AS t1
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
     INNER JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t2
@@ -329,7 +344,8 @@ FROM (
     SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_new` ) AS t3
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t3
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t4
@@ -338,7 +354,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t5
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t5
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t6
@@ -348,7 +365,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t8
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t8
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t9
@@ -358,7 +376,8 @@ FROM (
     SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_new` ) AS t11
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t11
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t12
@@ -367,7 +386,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t13
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t13
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t14
@@ -377,7 +397,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t16
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t16
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t17
@@ -396,7 +417,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -419,7 +441,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -473,7 +495,8 @@ FROM (
       SELECT `k`, `k_1`, `y`, `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_old` ) AS t4
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
       INNER JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_1` ) AS t5
@@ -482,7 +505,8 @@ FROM (
       SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_old` ) AS t6
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_1` ) AS t7
@@ -491,7 +515,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t8
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t8
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t9
@@ -501,7 +526,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t11
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t11
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t12
@@ -511,7 +537,8 @@ FROM (
       SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_old` ) AS t14
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t14
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_1` ) AS t15
@@ -520,7 +547,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t16
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t16
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t17
@@ -530,7 +558,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t19
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t19
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t20
@@ -545,7 +574,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_2', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -598,7 +627,8 @@ FROM (
     SELECT `k`, `k_1`, `y`, `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_old` ) AS t4
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
     INNER JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t5
@@ -607,7 +637,8 @@ FROM (
     SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_old` ) AS t6
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t7
@@ -616,7 +647,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t8
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t8
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t9
@@ -626,7 +658,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t11
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t11
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t12
@@ -636,7 +669,8 @@ FROM (
     SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_old` ) AS t14
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t14
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t15
@@ -645,7 +679,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t16
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t16
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t17
@@ -655,7 +690,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t19
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t19
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t20
@@ -669,7 +705,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_2', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -698,10 +734,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
   SELECT `k` AS `g`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -714,7 +758,8 @@ LEFT JOIN (
     SELECT `k`, COUNT(DISTINCT `y`) AS `n`
     FROM (
       SELECT `k`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t3
@@ -723,7 +768,8 @@ LEFT JOIN (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t4
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t4
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t5
@@ -737,7 +783,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -765,10 +811,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
   SELECT `k` AS `g`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -780,7 +834,8 @@ FROM (
       SELECT `k`, `y`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t2
@@ -789,7 +844,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t3
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t4
@@ -799,7 +855,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t7
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t7
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t8
@@ -817,7 +874,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -842,7 +902,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

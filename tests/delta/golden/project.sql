@@ -42,7 +42,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_1', 'g', `g`) AND __HW_AMONG('__hw_stage_1', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -65,7 +66,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -159,12 +160,16 @@ GROUP BY `g`
 SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
-  SELECT CASE WHEN `__hw_w` <> 0 THEN `k` + 1 END AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
+  SELECT `g`, `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-    FROM `__hw_src_0_delta`
-    GROUP BY `k`, `x` ) AS t1
-  WHERE `__hw_w` <> 0 ) AS t2
+    SELECT CASE WHEN `__hw_w` <> 0 THEN `k` + 1 END AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+      FROM `__hw_src_0_delta`
+      GROUP BY `k`, `x` ) AS t1
+    WHERE `__hw_w` <> 0 ) AS t2
+  GROUP BY `g`, `v` ) AS t3
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -190,7 +195,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -213,12 +218,16 @@ FROM (
 SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
-  SELECT CASE WHEN `__hw_w` <> 0 THEN `k` + 1 END AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
+  SELECT `g`, `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-    FROM `__hw_src_0_delta`
-    GROUP BY `k`, `x` ) AS t1
-  WHERE `__hw_w` <> 0 ) AS t2
+    SELECT CASE WHEN `__hw_w` <> 0 THEN `k` + 1 END AS `g`, CASE WHEN `x` > 1 THEN `x` END AS `v`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+      FROM `__hw_src_0_delta`
+      GROUP BY `k`, `x` ) AS t1
+    WHERE `__hw_w` <> 0 ) AS t2
+  GROUP BY `g`, `v` ) AS t3
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -239,7 +248,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t4
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t5
@@ -257,7 +267,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -282,7 +295,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -32,14 +32,16 @@ FROM (
       FROM `__hw_stage_1` ) AS t1
     INNER JOIN (
       SELECT `k` AS `k_1`
-      FROM `__hw_src_1_new` ) AS t2
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
       ON `k` = `k_1`
     UNION ALL
     (
       SELECT `k`, `x`, `k_1`, `__hw_w`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t3
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
       INNER JOIN (
         SELECT `k_1`, `__hw_w`
         FROM `__hw_stage_2` ) AS t4
@@ -51,13 +53,15 @@ FROM (
         FROM `__hw_stage_2` ) AS t5
       LEFT ANTI JOIN (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t6
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
         ON `k` = `k_1` )
     UNION ALL
     SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k` AS `k_1`
-      FROM `__hw_src_1_old` ) AS t9
+      FROM `__hw_src_1_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
     LEFT SEMI JOIN (
       SELECT `k`, `x`, `__hw_w`
       FROM `__hw_stage_1` ) AS t10
@@ -66,7 +70,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t11
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t12
@@ -76,7 +81,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t14
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t14
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t15
@@ -95,7 +101,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -118,7 +125,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -152,14 +159,16 @@ FROM (
       FROM `__hw_stage_1` ) AS t1
     INNER JOIN (
       SELECT `k` AS `k_1`
-      FROM `__hw_src_1_new` ) AS t2
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
       ON `k` = `k_1`
     UNION ALL
     (
       SELECT `k`, `x`, `k_1`, `__hw_w`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t3
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
       INNER JOIN (
         SELECT `k_1`, `__hw_w`
         FROM `__hw_stage_2` ) AS t4
@@ -171,13 +180,15 @@ FROM (
         FROM `__hw_stage_2` ) AS t5
       LEFT ANTI JOIN (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t6
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
         ON `k` = `k_1` )
     UNION ALL
     SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k` AS `k_1`
-      FROM `__hw_src_1_old` ) AS t9
+      FROM `__hw_src_1_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
     LEFT SEMI JOIN (
       SELECT `k`, `x`, `__hw_w`
       FROM `__hw_stage_1` ) AS t10
@@ -186,7 +197,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t11
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t12
@@ -196,7 +208,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t14
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t14
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t15
@@ -206,7 +219,8 @@ FROM (
     SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k` AS `k_1`
-      FROM `__hw_src_1_old` ) AS t17
+      FROM `__hw_src_1_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
     LEFT SEMI JOIN (
       SELECT `k`, `x`, `__hw_w`
       FROM `__hw_stage_1` ) AS t18
@@ -215,7 +229,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t19
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t19
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t20
@@ -225,7 +240,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t22
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t23
@@ -244,7 +260,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -267,7 +284,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -293,13 +310,15 @@ FROM (
       FROM `__hw_stage_1` ) AS t1
     INNER JOIN (
       SELECT `k` AS `k_1`
-      FROM `__hw_src_1_new` ) AS t2
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
       ON `k` = `k_1`
     UNION ALL
     SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k` AS `k_1`
-      FROM `__hw_src_1_new` ) AS t3
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t3
     LEFT SEMI JOIN (
       SELECT `k`, `x`, `__hw_w`
       FROM `__hw_stage_1` ) AS t4
@@ -308,7 +327,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t5
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t5
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t6
@@ -318,7 +338,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t8
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t8
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t9
@@ -328,7 +349,8 @@ FROM (
     SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k` AS `k_1`
-      FROM `__hw_src_1_new` ) AS t11
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
     LEFT SEMI JOIN (
       SELECT `k`, `x`, `__hw_w`
       FROM `__hw_stage_1` ) AS t12
@@ -337,7 +359,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t13
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t13
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t14
@@ -347,7 +370,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t16
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t16
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t17
@@ -366,7 +390,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -389,7 +414,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -412,7 +437,8 @@ FROM (
     SELECT `k`, `x`, `k_1`, `__hw_w`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t1
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
     INNER JOIN (
       SELECT `k_1`, `__hw_w`
       FROM `__hw_stage_1` ) AS t2
@@ -424,7 +450,8 @@ FROM (
       FROM `__hw_stage_1` ) AS t3
     LEFT ANTI JOIN (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t4
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
       ON `k` = `k_1` ) AS t5
   GROUP BY `k_1`, `x` ) AS t6
 WHERE `__hw_w` <> 0
@@ -439,7 +466,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -462,7 +490,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -514,14 +542,16 @@ FROM (
         FROM `__hw_stage_1` ) AS t1
       INNER JOIN (
         SELECT `k` AS `k_1`
-        FROM `__hw_src_1_new` ) AS t2
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
         ON `k` = `k_1`
       UNION ALL
       (
         SELECT `k`, `x`, `k_1`, `__hw_w`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_old` ) AS t3
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
         INNER JOIN (
           SELECT `k_1`, `__hw_w`
           FROM `__hw_stage_2` ) AS t4
@@ -533,13 +563,15 @@ FROM (
           FROM `__hw_stage_2` ) AS t5
         LEFT ANTI JOIN (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t6
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
           ON `k` = `k_1` )
       UNION ALL
       SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`
-        FROM `__hw_src_1_old` ) AS t9
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
       LEFT SEMI JOIN (
         SELECT `k`, `x`, `__hw_w`
         FROM `__hw_stage_1` ) AS t10
@@ -548,7 +580,8 @@ FROM (
         SELECT `k`, `x`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_old` ) AS t11
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t12
@@ -558,7 +591,8 @@ FROM (
         SELECT `k`, `x`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t14
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t14
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t15
@@ -568,7 +602,8 @@ FROM (
       SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`
-        FROM `__hw_src_1_old` ) AS t17
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
       LEFT SEMI JOIN (
         SELECT `k`, `x`, `__hw_w`
         FROM `__hw_stage_1` ) AS t18
@@ -577,7 +612,8 @@ FROM (
         SELECT `k`, `x`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_old` ) AS t19
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t19
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t20
@@ -587,7 +623,8 @@ FROM (
         SELECT `k`, `x`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t22
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
         LEFT SEMI JOIN (
           SELECT `k` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t23
@@ -602,7 +639,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_3', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -653,14 +690,16 @@ FROM (
       FROM `__hw_stage_1` ) AS t1
     INNER JOIN (
       SELECT `k` AS `k_1`
-      FROM `__hw_src_1_new` ) AS t2
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
       ON `k` = `k_1`
     UNION ALL
     (
       SELECT `k`, `x`, `k_1`, `__hw_w`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t3
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
       INNER JOIN (
         SELECT `k_1`, `__hw_w`
         FROM `__hw_stage_2` ) AS t4
@@ -672,13 +711,15 @@ FROM (
         FROM `__hw_stage_2` ) AS t5
       LEFT ANTI JOIN (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t6
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
         ON `k` = `k_1` )
     UNION ALL
     SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k` AS `k_1`
-      FROM `__hw_src_1_old` ) AS t9
+      FROM `__hw_src_1_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
     LEFT SEMI JOIN (
       SELECT `k`, `x`, `__hw_w`
       FROM `__hw_stage_1` ) AS t10
@@ -687,7 +728,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t11
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t12
@@ -697,7 +739,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t14
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t14
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t15
@@ -707,7 +750,8 @@ FROM (
     SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k` AS `k_1`
-      FROM `__hw_src_1_old` ) AS t17
+      FROM `__hw_src_1_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
     LEFT SEMI JOIN (
       SELECT `k`, `x`, `__hw_w`
       FROM `__hw_stage_1` ) AS t18
@@ -716,7 +760,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t19
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t19
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t20
@@ -726,7 +771,8 @@ FROM (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t22
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
       LEFT SEMI JOIN (
         SELECT `k` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t23
@@ -740,7 +786,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k_1`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k_1`
+ON t.`g` IS NOT DISTINCT FROM s.`k_1` AND __HW_AMONG('__hw_stage_3', 'k_1', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -769,10 +815,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
   SELECT `k` AS `g`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`
+  FROM (
+    SELECT `k` AS `k_1`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -785,7 +839,8 @@ LEFT JOIN (
     SELECT `k_1`, COUNT(DISTINCT `x`) AS `n`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t3
@@ -794,7 +849,8 @@ LEFT JOIN (
       SELECT `k_1`
       FROM (
         SELECT `k` AS `k_1`
-        FROM `__hw_src_1_new` ) AS t4
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t4
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t5
@@ -808,7 +864,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -836,10 +892,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
   SELECT `k` AS `g`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`
+  FROM (
+    SELECT `k` AS `k_1`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -851,7 +915,8 @@ FROM (
       SELECT `k_1`, `x`, COUNT(*) OVER (PARTITION BY `k_1`) AS `n`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t2
@@ -860,7 +925,8 @@ FROM (
         SELECT `k_1`
         FROM (
           SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t3
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t4
@@ -870,7 +936,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t7
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t7
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t8
@@ -888,7 +955,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -913,7 +983,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

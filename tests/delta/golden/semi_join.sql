@@ -33,7 +33,8 @@ FROM (
   SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
   FROM (
     SELECT `k`, `x`
-    FROM `__hw_src_0_old` ) AS t3
+    FROM `__hw_src_0_old`
+    WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t3
   LEFT SEMI JOIN (
     SELECT `k_1`, `y`, `__hw_w`
     FROM `__hw_stage_1` ) AS t4
@@ -42,7 +43,8 @@ FROM (
     SELECT `k_1`, `y`
     FROM (
       SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_old` ) AS t5
+      FROM `__hw_src_1_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t5
     LEFT SEMI JOIN (
       SELECT `k_1` AS `__hw_f1`
       FROM `__hw_stage_1` ) AS t6
@@ -52,7 +54,8 @@ FROM (
     SELECT `k_1`, `y`
     FROM (
       SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t8
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t8
     LEFT SEMI JOIN (
       SELECT `k_1` AS `__hw_f1`
       FROM `__hw_stage_1` ) AS t9
@@ -90,7 +93,8 @@ FROM (
     SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t4
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t5
@@ -99,7 +103,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t6
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t7
@@ -109,7 +114,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t9
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t9
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t10
@@ -119,7 +125,8 @@ FROM (
     SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t12
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t12
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t13
@@ -128,7 +135,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t14
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t14
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t15
@@ -138,7 +146,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t17
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t17
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t18
@@ -157,7 +166,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -180,7 +190,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -215,7 +225,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_1', 'g', `g`) AND __HW_AMONG('__hw_stage_1', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -238,7 +249,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -261,7 +272,8 @@ FROM (
     SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t1
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t2
@@ -270,7 +282,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t3
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t3
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t4
@@ -280,7 +293,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t6
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t7
@@ -290,7 +304,8 @@ FROM (
     SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t9
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t9
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t10
@@ -299,7 +314,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t11
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t11
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t12
@@ -309,7 +325,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t14
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t14
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t15
@@ -328,7 +345,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -351,7 +369,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -405,7 +423,8 @@ FROM (
       SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t4
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_1` ) AS t5
@@ -414,7 +433,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t6
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t7
@@ -424,7 +444,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t9
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t9
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t10
@@ -434,7 +455,8 @@ FROM (
       SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_old` ) AS t12
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t12
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_1` ) AS t13
@@ -443,7 +465,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t14
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t14
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t15
@@ -453,7 +476,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t17
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t17
         LEFT SEMI JOIN (
           SELECT `k_1` AS `__hw_f1`
           FROM `__hw_stage_1` ) AS t18
@@ -468,7 +492,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_2', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -521,7 +545,8 @@ FROM (
     SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t4
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t5
@@ -530,7 +555,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t6
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t7
@@ -540,7 +566,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t9
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t9
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t10
@@ -550,7 +577,8 @@ FROM (
     SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t12
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t12
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t13
@@ -559,7 +587,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t14
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t14
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t15
@@ -569,7 +598,8 @@ FROM (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t17
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t17
       LEFT SEMI JOIN (
         SELECT `k_1` AS `__hw_f1`
         FROM `__hw_stage_1` ) AS t18
@@ -583,7 +613,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_2', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -612,10 +642,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
   SELECT `k` AS `g`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -628,7 +666,8 @@ LEFT JOIN (
     SELECT `k`, COUNT(DISTINCT `x`) AS `n`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t2
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t3
@@ -637,7 +676,8 @@ LEFT JOIN (
       SELECT `k_1`, `y`
       FROM (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t4
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t4
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t5
@@ -651,7 +691,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -679,10 +719,18 @@ SELECT DISTINCT
   `g` AS `__hw_f1`
 FROM (
   SELECT `k` AS `g`
-  FROM `__hw_src_0_delta`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_0_delta`
+    GROUP BY `k`, `x` ) AS t1
+  WHERE `__hw_w` <> 0
   UNION ALL
-  SELECT `k` AS `g`
-  FROM `__hw_src_1_delta` ) AS t1
+  SELECT `k_1` AS `g`
+  FROM (
+    SELECT `k` AS `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM `__hw_src_1_delta`
+    GROUP BY `k`, `y` ) AS t2
+  WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -694,7 +742,8 @@ FROM (
       SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t2
@@ -703,7 +752,8 @@ FROM (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t3
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t4
@@ -713,7 +763,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t7
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t7
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t8
@@ -731,7 +782,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -756,7 +810,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

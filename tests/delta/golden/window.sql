@@ -24,7 +24,8 @@ FROM (
       SELECT `id`, `k`, `x`, ROW_NUMBER() OVER (PARTITION BY `k` ORDER BY `x`, `id`) AS `v`
       FROM (
         SELECT `id`, `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t2
@@ -33,7 +34,8 @@ FROM (
     SELECT `g`, `v`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`
-      FROM `__hw_target` ) AS t4
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t5
@@ -51,7 +53,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -74,7 +77,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -84,7 +87,11 @@ VALUES ( s.`g`, s.`v`, s.`__hw_id` )
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `id`, `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `id`, `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `g`, `v`, `__hw_w`
@@ -96,7 +103,8 @@ FROM (
       SELECT `id`, `k`, `x`, ROW_NUMBER() OVER (PARTITION BY `k` ORDER BY `x`, `id`) AS `v`
       FROM (
         SELECT `id`, `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t2
@@ -105,7 +113,8 @@ FROM (
     SELECT `g`, `v`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`
-      FROM `__hw_target` ) AS t4
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t5
@@ -123,7 +132,8 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -146,7 +156,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -168,7 +178,11 @@ WHERE IF( `__hw_rows` = 1, TRUE, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `id`, `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `id`, `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `g`, `v`, `__hw_went`, IF( `__hw_came` <= 1, `__hw_w` > 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) ) AS `__hw_new`
@@ -182,7 +196,8 @@ FROM (
         SELECT `id`, `k`, `x`, ROW_NUMBER() OVER (PARTITION BY `k` ORDER BY `x`, `id`) AS `v`
         FROM (
           SELECT `id`, `k`, `x`
-          FROM `__hw_src_0_new` ) AS t1
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t2
@@ -193,7 +208,8 @@ FROM (
         SELECT `id`, `k`, `x`, ROW_NUMBER() OVER (PARTITION BY `k` ORDER BY `x`, `id`) AS `v`
         FROM (
           SELECT `id`, `k`, `x`
-          FROM `__hw_src_0_old` ) AS t4
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t4
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t5
@@ -207,7 +223,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_2', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -230,7 +246,11 @@ FROM (
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `id`, `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `id`, `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
@@ -242,7 +262,8 @@ FROM (
       SELECT `id`, `k`, `x`, ROW_NUMBER() OVER (PARTITION BY `k` ORDER BY `x`, `id`) AS `v`
       FROM (
         SELECT `id`, `k`, `x`
-        FROM `__hw_src_0_new` ) AS t1
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t2
@@ -253,7 +274,8 @@ FROM (
       SELECT `id`, `k`, `x`, ROW_NUMBER() OVER (PARTITION BY `k` ORDER BY `x`, `id`) AS `v`
       FROM (
         SELECT `id`, `k`, `x`
-        FROM `__hw_src_0_old` ) AS t4
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t4
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t5
@@ -266,7 +288,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_2', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -289,7 +311,11 @@ FROM (
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `id`, `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `id`, `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
@@ -304,7 +330,8 @@ LEFT JOIN (
       SELECT `id`, `k`, `x`, ROW_NUMBER() OVER (PARTITION BY `k` ORDER BY `x`, `id`) AS `v`
       FROM (
         SELECT `id`, `k`, `x`
-        FROM `__hw_src_0_new` ) AS t2
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f1`
         FROM `__hw_stage_1` ) AS t3
@@ -317,7 +344,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f1`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1`
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -339,7 +366,11 @@ FROM (
 -- __hw_stage_1
 SELECT DISTINCT
   `k` AS `__hw_f1`
-FROM `__hw_src_0_delta`
+FROM (
+  SELECT `id`, `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `id`, `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
 SELECT `g`, `v`, `n`, `__hw_w`
@@ -353,7 +384,8 @@ FROM (
         SELECT `id`, `k`, `x`, ROW_NUMBER() OVER (PARTITION BY `k` ORDER BY `x`, `id`) AS `v`
         FROM (
           SELECT `id`, `k`, `x`
-          FROM `__hw_src_0_new` ) AS t1
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
         LEFT SEMI JOIN (
           SELECT `__hw_f1`
           FROM `__hw_stage_1` ) AS t2
@@ -362,7 +394,8 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target` ) AS t5
+      FROM `__hw_target`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t5
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
       FROM `__hw_stage_1` ) AS t6
@@ -380,7 +413,10 @@ FROM (
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t2
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -405,7 +441,7 @@ MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
 FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id`
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

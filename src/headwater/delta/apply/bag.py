@@ -77,7 +77,7 @@ def _merge(writing: Writing, netted: Node, kind: ApplyKind) -> Applied:
     using = writing.using(Union((going, coming), schema))
     merge = Merge(
         using.sql,
-        matched([(ROW_ID, ROW_ID)]),
+        matched([(ROW_ID, ROW_ID)], using.source, {ROW_ID: ID_COLUMN.type}),
         delete=exp.true(),
         insert={n: of_source(n) for n in (*root.columns, ROW_ID)},
     )

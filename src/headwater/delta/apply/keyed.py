@@ -34,7 +34,7 @@ def apply_keyed(writing: Writing) -> Applied:
     insert = {n: of_source(n) for n in root.columns}
     merge = Merge(
         using.sql,
-        matched(list(zip(root.key, keys.names, strict=True))),
+        matched(list(zip(root.key, keys.names, strict=True)), using.source, root.types),
         delete=exp.Is(this=here, expression=exp.null()),
         update={n: of_source(n) for n, _ in others},
         update_if=differs(others),

@@ -38,7 +38,7 @@ def apply_state(writing: Writing) -> Applied:
     is_global = not keys
     merge = Merge(
         using.sql,
-        matched(pairs),
+        matched(pairs, using.source, root.types),
         delete=None if is_global or change.inserts_only else _emptied(state),
         update=_updates(state, root.key, is_global=is_global, grows=change.inserts_only),
         insert=_inserts(state, is_global=is_global, grows=change.inserts_only),

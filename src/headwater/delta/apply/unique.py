@@ -47,7 +47,7 @@ def apply_unique(writing: Writing) -> Applied:
         changed = exp.Or(this=clash.copy(), expression=changed) if changed else clash.copy()
     merge = Merge(
         using.sql,
-        matched([(k, k) for k in root.key]),
+        matched([(k, k) for k in root.key], using.source, root.types),
         delete=exp.Not(this=is_new.copy()),
         update=update,
         update_if=changed,

@@ -1,0 +1,90 @@
+"""Puts values of computed stages into the holes that `delta.among` left, so that files are skipped.
+
+Pure: text and values in, text out. What cannot be listed exactly becomes TRUE; the join that the
+predicate belongs to is still there.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from headwater.delta.among import AMONG
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    Values = Callable[[str, str], Collection[object] | None]
+    """Stage and column to the values there; None when they are not known."""
+
+MOST_LISTED = 200
+LONGEST_TEXT = 200
+
+_HOLE = re.compile(
+    rf"{AMONG}\(\s*'(?P<stage>\w+)',\s*'(?P<key>\w+)',"
+    r"\s*(?P<column>(?:`?\w+`?\.)?(?:`(?:[^`]|``)+`|\w+))\s*\)",
+    re.IGNORECASE,
+)
+
+
+def stages_asked(text: str) -> dict[str, set[str]]:
+    """The stages whose values a text asks for, with their columns."""
+    asked: dict[str, set[str]] = {}
+    for hole in _HOLE.finditer(text):
+        asked.setdefault(hole["stage"], set()).add(hole["key"])
+    return asked
+
+
+def with_values(text: str, values: Values) -> str:
+    """The text with every hole filled.
+
+    >>> with_values("__hw_among('s', 'k', `c`)", lambda stage, key: [1, 2])
+    '(`c` IN (1, 2))'
+    """
+    return _HOLE.sub(
+        lambda hole: predicate(hole["column"], values(hole["stage"], hole["key"])), text
+    )
+
+
+def as_subqueries(text: str) -> str:
+    """The text as a person reads it: the values come from the stage."""
+
+    def filled(hole: re.Match[str]) -> str:
+        column = hole["column"]
+        values = f"SELECT `{hole['key']}` FROM `{hole['stage']}`"
+        return f"({column} IN ({values}) OR {column} IS NULL)"
+
+    return _HOLE.sub(filled, text)
+
+
+def predicate(column: str, values: Collection[object] | None) -> str:
+    """A test that lets through at least the rows whose column has one of the values."""
+    if values is None:
+        return "TRUE"
+    known = {v for v in values if v is not None}
+    parts = [f"{column} IS NULL"] if None in values else []
+    literals = {v: _literal(v) for v in known}
+    if any(text is None for text in literals.values()):
+        return "TRUE"
+    if known and len(known) <= MOST_LISTED:
+        listed = ", ".join(sorted(str(text) for text in literals.values()))
+        parts.append(f"{column} IN ({listed})")
+    elif known:
+        first, last = min(known), max(known)  # type: ignore[type-var]
+        parts.append(f"{column} BETWEEN {literals[first]} AND {literals[last]}")
+    return f"({' OR '.join(parts)})" if parts else "FALSE"
+
+
+def _literal(value: object) -> str | None:
+    if isinstance(value, (bool, datetime)):
+        return None
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, date):
+        return f"DATE'{value.isoformat()}'"
+    if isinstance(value, str) and len(value) <= LONGEST_TEXT and value.isprintable():
+        return exp.Literal.string(value).sql(dialect="spark")
+    return None
