@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from headwater.catalog.rows import InitiatedBy
-from headwater.core.errors import InvalidOption
+from headwater.core.errors import HeadwaterError, InvalidOption
 from headwater.core.schedule import format_duration, parse_duration, parse_schedule, parse_sla
 from headwater.core.spec import RefreshMode, Status, StreamTableSpec, Tier
 from headwater.placing import placing
@@ -92,6 +92,21 @@ def _text(option: str, value: object) -> str:
     return value
 
 
+def _query(option: str, value: object) -> str:
+    """The text without what may follow a statement, so that it can stand in parentheses."""
+    from headwater.sql.statement_tokens import split_statements
+
+    text = _text(option, value)
+    try:
+        statements = split_statements(text)
+    except HeadwaterError:  # told with its place when the query is parsed
+        return text
+    if len(statements) != 1:
+        return text
+    statement = statements[0][0].lstrip()
+    return text[: text.index(statement) + len(statement)]
+
+
 def _optional_text(option: str, value: object) -> str | None:
     return None if value is None else _text(option, value)
 
@@ -147,7 +162,7 @@ def _status(value: str) -> Status:
 
 
 _READERS: dict[str, Callable[[str, Any], Any]] = {
-    "query": _text,
+    "query": _query,
     "schedule": _duration,
     "sla": _optional_duration,
     "refresh_mode": lambda _, value: RefreshMode.parse(value),

@@ -96,16 +96,17 @@ def test_readme_in_sql(place: Place, spark: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::headwater.HeadwaterWarning")
-@pytest.mark.parametrize(("page", "count"), [("docs/guide.md", 7), ("docs/python.md", 23)])
+@pytest.mark.parametrize(("page", "count"), [("docs/guide.md", 7), ("docs/python.md", 26)])
 def test_python_of_a_page(place: Place, spark: Any, page: str, count: int) -> None:
     hub = prepared(place, spark, page)
-    names: dict[str, Any] = {"hub": hub}
+    names: dict[str, Any] = {}
     run = 0
     for code in blocks(page, "python"):
         if code.startswith(("hub.close()", *ENDS_THE_TABLE)):
             continue
         if 'create_stream_table(\n    "revenue"' in code:
             hub.drop_stream_table("revenue", cascade=True)
+        names["hub"] = hub
         run_python(place, spark, code, names)
         run += 1
     for name in [row.name for row in hub.status()]:

@@ -286,3 +286,11 @@ def test_types_that_tables_lack_are_refused_but_not_names_like_them(lake: headwa
     lake.sql("DELETE FROM src WHERE id = 1")
     assert lake.refresh_stream_table("t").action == "INCREMENTAL"
     check(lake, "t")
+
+
+def test_what_follows_a_query_is_not_part_of_it(lake: headwater.Hub) -> None:
+    lake.create_stream_table("t", "-- all\nSELECT id, ';' AS c FROM src ; -- done")
+    lake.alter_stream_table("t", query="-- all\nSELECT id, ';' AS c FROM src -- done")
+    lake.sql("DELETE FROM src WHERE id = 1")
+    assert lake.refresh_stream_table("t").action == "INCREMENTAL"
+    check(lake, "t")
