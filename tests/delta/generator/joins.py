@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generator.maker import Column, Maker, Pool, Relation, Source, query
+from generator.maker import Column, Impossible, Maker, Pool, Relation, Source, query
 from generator.scalars import compared, predicate
 from generator.values import INT, known_value, literal
 
@@ -75,6 +75,24 @@ def right_outer(maker: Maker, depth: int) -> Relation:
 
 def full_outer(maker: Maker, depth: int) -> Relation:
     return _joined(maker, depth, "FULL JOIN")
+
+
+def using(maker: Maker, depth: int) -> Relation:
+    """A join on a column that has one name on both sides, shown once."""
+    left, right = maker.source(depth - 1), maker.table()
+    a, b = maker.pair(left.pool, right.pool)
+    if a.type != b.type:
+        raise Impossible
+    key, x, y = maker.name("k"), maker.name("x"), maker.name("y")
+    one, other = maker.pick(left.pool), maker.pick(right.pool)
+    first = f"(SELECT {a.ref} AS {key}, {one.ref} AS {x} FROM {left.text}) AS {maker.name('u')}"
+    second = f"(SELECT {b.ref} AS {key}, {other.ref} AS {y} FROM {right.text}) AS {maker.name('u')}"
+    kind = maker.rng.choice(("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"))
+    words = f"{first} {kind} {second} USING ({key})"
+    if maker.chance(0.3):
+        words = f"{first} NATURAL {kind} {second}"
+    items = [(key, a.type), (x, one.type), (y, other.type)]
+    return query(maker, items, f"FROM {words}")
 
 
 def cross(maker: Maker, depth: int) -> Relation:

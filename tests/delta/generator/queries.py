@@ -20,6 +20,7 @@ OPERATORS: dict[str, Build] = {
     "join_left": joins.left_outer,
     "join_right": joins.right_outer,
     "join_full": joins.full_outer,
+    "join_using": joins.using,
     "join_cross": joins.cross,
     "join_semi": joins.semi,
     "join_anti": joins.anti,
