@@ -41,7 +41,7 @@ DELETE FROM orders WHERE id = 3;
 UPDATE customers SET region = 'east' WHERE id = 2;
 """
 
-OURS = ("warning: ", "next: ", "only the first ")
+OURS = ("warning: ", "next: ", "only the first ", "dropped ", "big is not there")
 """How lines begin that the command itself writes to standard error."""
 
 pytestmark = pytest.mark.spark
