@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from headwater.refresh.pin import View
     from headwater.refresh.runtime import Runtime
     from headwater.refresh.stages import Planned
+    from headwater.sources.source import Window
     from headwater.storage.shared import SharedParts
 
 SMALL_TARGET_FILES = 4
@@ -47,6 +49,9 @@ _HEAVY = {
     "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "true",
     **_ALWAYS,
 }
+TINY_BYTES = 4 * 1024 * 1024
+"""Windows up to this size are read by one task."""
+
 LIGHT_BYTES = 64 * 1024 * 1024
 """Windows up to this size are refreshed without adaptive planning: it costs more than it saves."""
 
@@ -108,12 +113,20 @@ def filling_of(
         else {
             name: reads[name].snapshot(old.sources[name]) for name in _readable(planned, sources)
         },
-        delta={n: w.sql for n, w in planned.windows.items() if w.sql is not None},
+        delta={n: _in_one_task(w) for n, w in planned.windows.items() if w.sql is not None},
         target=planned.table.sql(runtime.lake.catalog),
         run_id=run_id,
         now=instant(planned.new),
         before=instant(old),
     )
+
+
+def _in_one_task(window: Window) -> str:
+    """The read of a window; few rows stay in one task, so that grouping them needs no exchange."""
+    sql = window.sql or ""
+    if window.planned_bytes > TINY_BYTES:
+        return sql
+    return re.sub(r"\A\(SELECT ", "(SELECT /*+ COALESCE(1) */ ", sql)
 
 
 def _readable(planned: Planned, sources: Sequence[TableName]) -> list[TableName]:

@@ -1,4 +1,4 @@
-"""Computes shared parts of a refresh once: on the driver if small, else in the cache of Spark.
+"""Computes shared parts of a refresh once: on the driver if small, else as blocks of Spark.
 
 Rows on the driver are part of the plan that reads them: Spark knows how many there are, sends them
 to where they are joined, and builds no cache. Their values can be told to the scans.
@@ -42,7 +42,8 @@ class SharedParts:
         try:
             self.small = self.small and self._kept(name, sql)
             if not self.small:
-                self.session.sql(f"CACHE TABLE `{name}` AS {sql}")
+                # The cache of Spark does not recognise a plan over changes when it is read again.
+                self.session.sql(sql).localCheckpoint().createOrReplaceTempView(name)
         except Exception as error:
             raise translate(error, sql) from error
 
@@ -60,8 +61,6 @@ class SharedParts:
     def forget(self) -> None:
         """Drop all names."""
         for name in reversed(self._made):
-            if name not in self.rows:
-                self.session.sql(f"UNCACHE TABLE IF EXISTS `{name}`")
             self.session.catalog.dropTempView(name)
 
     def _kept(self, name: str, sql: str) -> bool:
