@@ -76,11 +76,31 @@ def test_every_reference_has_columns_of_its_own() -> None:
 
 
 def test_not_in_keeps_unknowns() -> None:
-    join = find("SELECT id FROM t WHERE x NOT IN (SELECT y FROM u)", Join)
+    tree = defined("SELECT id FROM t WHERE x NOT IN (SELECT y FROM u)").tree
+    joins = {n.kind: n for n in tree.walk() if isinstance(n, Join)}
+    test, equal = joins[JoinKind.INNER].condition, joins[JoinKind.ANTI].condition
+    assert test is not None
+    assert equal is not None
+    assert test.sql("spark") == "(`empty` OR (NOT `x` IS NULL AND NOT `unknown`))"
+    assert equal.sql("spark") == "`x` = `y`"
+    names = [n for node in tree.walk() if isinstance(node, Scan) for n in node.names]
+    assert len(names) == len(set(names))
+
+
+def test_not_in_of_two_keeps_unknowns() -> None:
+    join = find("SELECT id FROM t WHERE (x, id) NOT IN (SELECT y, y FROM u)", Join)
     assert isinstance(join, Join)
-    assert join.kind is JoinKind.ANTI
     assert join.condition is not None
-    assert join.condition.sql("spark") == "COALESCE(`x` = `y`, TRUE)"
+    assert join.condition.sql("spark").startswith("COALESCE(`x` = `y`")
+
+
+def test_aggregate_over_all_rows_is_a_cross_join() -> None:
+    query = "SELECT id, SUM(x) OVER () AS s, x + MAX(x) FILTER (WHERE id > 1) OVER () AS m FROM t"
+    tree = defined(query).tree
+    (join,) = (n for n in tree.walk() if isinstance(n, Join))
+    assert (join.kind, join.condition) == (JoinKind.INNER, None)
+    names = [n for node in tree.walk() if isinstance(node, Scan) for n in node.names]
+    assert len(names) == len(set(names))
 
 
 def test_correlated_not_in_joins_on_both() -> None:

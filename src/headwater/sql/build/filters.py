@@ -20,6 +20,7 @@ from headwater.sql.grouping import Aggregate
 from headwater.sql.nesting import SubqueryKind
 from headwater.sql.rebuild import bare, conjunction, conjuncts
 from headwater.sql.relations import Filter, Join, JoinKind, Project
+from headwater.sql.renew import renewed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,7 +85,9 @@ def _semi_join(node: Node, conjunct: exp.Expr, ctx: Context) -> Node | None:
     right, correlation = pulled
     members = [ref(entry.column.name) for entry in relation.visible]
     if kind is SubqueryKind.NOT_IN and len(members) == 1 and not correlation:
-        return _not_in(node, operands_of(value)[0], right, members[0], ctx)
+        joined = _not_in(node, operands_of(value)[0], right, members[0], ctx)
+        if joined is not None:
+            return joined
     condition = conjunction([*correlation, *_matches(value, kind, members)])
     anti = negated or kind is SubqueryKind.NOT_IN
     return Join(
@@ -96,11 +99,16 @@ def _semi_join(node: Node, conjunct: exp.Expr, ctx: Context) -> Node | None:
     )
 
 
-def _not_in(node: Node, operand: exp.Expr, right: Node, member: exp.Column, ctx: Context) -> Node:
+def _not_in(
+    node: Node, operand: exp.Expr, right: Node, member: exp.Column, ctx: Context
+) -> Node | None:
     """No row is equal, and: there is no row at all, or neither the value nor any row is NULL."""
+    again = renewed(right, ctx.session.names.fresh)
+    if again is None:
+        return None
     equal = exp.EQ(this=_operand(operand), expression=member)
     unequal = Join(node, right, JoinKind.ANTI, equal)
-    empty, unknown, flags = _flags(right, member, ctx)
+    empty, unknown, flags = _flags(again[0], ref(again[1][member.name]), ctx)
     known = exp.Not(this=exp.Is(this=_operand(operand.copy()), expression=exp.null()))
     passes = exp.And(this=known, expression=exp.Not(this=unknown))
     test = exp.Or(this=empty, expression=exp.Paren(this=passes))

@@ -18,6 +18,8 @@ from headwater.sql.functions import ORDER_DEPENDENT, TIE_DEPENDENT, function_nam
 from headwater.sql.grouping import Aggregate, Window
 from headwater.sql.rebuild import rebuild
 from headwater.sql.relations import Join
+from headwater.sql.renew import renewed
+from headwater.sql.select_block import substituted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,11 +60,15 @@ def windowed(
     rewritten = [rebuild(e, change) for e in expressions]
     below = extended(arguments.node, arguments.computed)
     whole = [(c, call.this) for c, call in calls.values() if _is_of_all(call, ctx)]
+    again = renewed(below, ctx.session.names.fresh) if whole else None
+    if again is None:
+        return Window(below, tuple(calls.values()), place=places[0]), rewritten
+    copy, names = again
+    columns = {old: ref(new) for old, new in names.items()}
+    total = Aggregate(copy, (), tuple((c, substituted(call, columns)) for c, call in whole))
     rest = tuple((c, call) for c, call in calls.values() if not _is_of_all(call, ctx))
     made = Window(below, rest, place=places[0]) if rest else below
-    if whole:
-        made = Join(made, Aggregate(below, (), tuple(whole)), place=places[0])
-    return made, rewritten
+    return Join(made, total, place=places[0]), rewritten
 
 
 def _is_of_all(call: exp.Expr, ctx: Context) -> bool:
