@@ -231,7 +231,9 @@ def _(patch: Patch) -> None:
     put(
         patch,
         statements.matched,
-        lambda pairs: equal([(statements.of_target(a), statements.of_source(b)) for a, b in pairs]),
+        lambda pairs, *_: equal(
+            [(statements.of_target(a), statements.of_source(b)) for a, b in pairs]
+        ),
     )
 
 
