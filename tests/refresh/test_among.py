@@ -6,7 +6,9 @@ from datetime import date, datetime
 
 import pytest
 import sqlglot
+from sqlglot import exp
 
+from headwater.delta.among import among
 from headwater.refresh.among import MOST_LISTED, as_subqueries, predicate, stages_asked, with_values
 
 HOLE = "SELECT 1 FROM t WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `a``b`) AND x"
@@ -50,3 +52,15 @@ def test_text_for_people_parses() -> None:
     text = as_subqueries(HOLE)
     assert "__HW_AMONG" not in text
     sqlglot.parse_one(text, read="spark")
+
+
+@pytest.mark.parametrize(
+    "key", ["two words", "(x + (g * 2))", "it's", "back\\slash", "a`b", "größe"]
+)
+def test_columns_of_any_name_are_asked_for(key: str) -> None:
+    text = among("__hw_stage_1", key, exp.column(key, quoted=True)).sql("spark")
+    assert stages_asked(text) == {"__hw_stage_1": {key}}
+    assert (
+        "among" not in with_values(text, lambda stage, name: [1] if name == key else None).lower()
+    )
+    assert sqlglot.parse_one(as_subqueries(text), read="spark").find(exp.Column).name == key

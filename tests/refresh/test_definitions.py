@@ -294,3 +294,10 @@ def test_what_follows_a_query_is_not_part_of_it(lake: headwater.Hub) -> None:
     lake.sql("DELETE FROM src WHERE id = 1")
     assert lake.refresh_stream_table("t").action == "INCREMENTAL"
     check(lake, "t")
+
+
+def test_expressions_without_an_alias_can_be_verified(lake: headwater.Hub) -> None:
+    lake.create_stream_table("t", "SELECT id, round(x / (g + 1), 2), x + g * 2 FROM src")
+    lake.sql("UPDATE src SET x = x + 1 WHERE g = 1")
+    assert lake.refresh_stream_table("t").action == "INCREMENTAL"
+    check(lake, "t")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from headwater.core.names import quote
 from headwater.delta.among import AMONG
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ MOST_LISTED = 200
 LONGEST_TEXT = 200
 
 _HOLE = re.compile(
-    rf"{AMONG}\(\s*'(?P<stage>\w+)',\s*'(?P<key>\w+)',"
+    rf"{AMONG}\(\s*'(?P<stage>\w+)',\s*'(?P<key>(?:[^'\\]|\\.)*)',"
     r"\s*(?P<column>(?:`?\w+`?\.)?(?:`(?:[^`]|``)+`|\w+))\s*\)",
     re.IGNORECASE,
 )
@@ -34,7 +35,7 @@ def stages_asked(text: str) -> dict[str, set[str]]:
     """The stages whose values a text asks for, with their columns."""
     asked: dict[str, set[str]] = {}
     for hole in _HOLE.finditer(text):
-        asked.setdefault(hole["stage"], set()).add(hole["key"])
+        asked.setdefault(hole["stage"], set()).add(_key(hole))
     return asked
 
 
@@ -45,7 +46,7 @@ def with_values(text: str, values: Values) -> str:
     '(`c` IN (1, 2))'
     """
     return _HOLE.sub(
-        lambda hole: predicate(hole["column"], values(hole["stage"], hole["key"])), text
+        lambda hole: predicate(hole["column"], values(hole["stage"], _key(hole))), text
     )
 
 
@@ -54,10 +55,15 @@ def as_subqueries(text: str) -> str:
 
     def filled(hole: re.Match[str]) -> str:
         column = hole["column"]
-        values = f"SELECT `{hole['key']}` FROM `{hole['stage']}`"
+        values = f"SELECT {quote(_key(hole))} FROM `{hole['stage']}`"
         return f"({column} IN ({values}) OR {column} IS NULL)"
 
     return _HOLE.sub(filled, text)
+
+
+def _key(hole: re.Match[str]) -> str:
+    """The column of the stage: any name, written as a literal."""
+    return re.sub(r"\\(.)", r"\1", hole["key"])
 
 
 def predicate(column: str, values: Collection[object] | None) -> str:

@@ -44,6 +44,8 @@ def verify(runtime: Runtime, name: TableName, version: int | None = None) -> Ver
     resolved = resolved_for(runtime, row)
     expected = oracle(runtime, resolved, view).at(frontier)
     columns = ", ".join(quote(column) for column, _ in row.columns)
+    # Spark may name an expression without an alias other than the stream table does.
+    expected = f"SELECT * FROM (\n{expected}\n) AS `__hw_q`({columns})"
     stored = name.sql(runtime.lake.catalog)
     if head.main is not None:
         stored += f" VERSION AS OF {head.main}"
