@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 export PYTHONPATH := src
+# Compiled modules are kept: most of the time of a short command is the loading of code.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-long lint format types layers coverage goldens docs picture bench lock clean java

@@ -25,6 +25,6 @@ fi
 
 echo "Installing dependencies from requirements.lock"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "uv==$(sed -n 's/^uv==\([^ ]*\).*/\1/p' scripts/uv.version)"
-"$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --require-hashes -r requirements.lock
+"$venv/bin/uv" pip install --quiet --compile-bytecode --python "$venv/bin/python" --require-hashes -r requirements.lock
 "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --no-deps -e .
 mkdir -p build
