@@ -1,4 +1,8 @@
-"""Takes shared small relations out of a plan: each is computed once and then read by name."""
+"""Takes shared small relations out of a plan: each is computed once and then read by name.
+
+So are parts of a sum of changes that hold the value of an EXISTS or IN for each row: Spark cannot
+plan such a value below UNION ALL (it looks for columns of the subquery in the union).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,20 @@ from typing import TYPE_CHECKING
 
 from headwater.delta.among import with_values
 from headwater.delta.program import STAGE_PREFIX, Stage
-from headwater.sql.operators import At, Filter, Join, Node, Project, Reference, Scan, Values
+from headwater.sql.operators import (
+    WEIGHT,
+    Apply,
+    At,
+    Filter,
+    Join,
+    Node,
+    Project,
+    Reference,
+    Scan,
+    SubqueryKind,
+    Union,
+    Values,
+)
 from headwater.sql.render import to_sql
 
 if TYPE_CHECKING:
@@ -45,6 +62,8 @@ class Stager:
         if node in self._done:
             return self._done[node]
         inputs = tuple(self._rewritten(child, repeated) for child in node.inputs)
+        if isinstance(node, Union) and WEIGHT in node.names:
+            inputs = tuple(self._stage(i) if _has_truth_values(i) else i for i in inputs)
         same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
         built = node if same else node.with_inputs(inputs)
         if isinstance(built, Join):
@@ -58,6 +77,10 @@ class Stager:
         name = f"{STAGE_PREFIX}{len(self._stages) + 1}"
         self._stages.append(Stage(name, to_sql(tree, self._sources, pretty=True)))
         return Reference(name, tuple((c.name, c) for c in tree.columns))
+
+
+def _has_truth_values(node: Node) -> bool:
+    return any(isinstance(n, Apply) and n.kind is not SubqueryKind.SCALAR for n in node.walk())
 
 
 def reads_content(node: Node) -> bool:

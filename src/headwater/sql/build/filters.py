@@ -23,8 +23,6 @@ from headwater.sql.relations import Filter, Join, JoinKind, Project
 from headwater.sql.renew import renewed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from headwater.core.errors import Place
     from headwater.sql.build.context import Context
     from headwater.sql.node import Node
@@ -39,7 +37,7 @@ def filtered(node: Node, predicate: exp.Expr, ctx: Context, place: Place | None 
     """
     plain: list[exp.Expr] = []
     late: list[exp.Expr] = []
-    for conjunct in _once(conjuncts(predicate)):
+    for conjunct in conjuncts(predicate):
         (late if has_pending(conjunct) else plain).append(conjunct)
     wide = node
     condition = conjunction(plain)
@@ -49,16 +47,6 @@ def filtered(node: Node, predicate: exp.Expr, ctx: Context, place: Place | None 
         joined = _semi_join(wide, conjunct, ctx)
         wide = joined if joined is not None else _applied(wide, conjunct, ctx, place)
     return wide
-
-
-def _once(parts: Iterable[exp.Expr]) -> list[exp.Expr]:
-    """Each conjunct once, `a = b` and `b = a` being one: Spark fails on both in a subquery."""
-    found: dict[object, exp.Expr] = {}
-    for part in parts:
-        is_equality = isinstance(part, exp.EQ | exp.NullSafeEQ)
-        key = (type(part), frozenset((part.this, part.expression))) if is_equality else part
-        found.setdefault(key, part)
-    return list(found.values())
 
 
 def _applied(node: Node, conjunct: exp.Expr, ctx: Context, place: Place | None) -> Node:
