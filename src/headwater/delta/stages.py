@@ -1,7 +1,7 @@
 """Takes shared small relations out of a plan: each is computed once and then read by name.
 
-So are parts of a sum of changes that hold the value of an EXISTS or IN for each row: Spark cannot
-plan such a value below UNION ALL (it looks for columns of the subquery in the union).
+So are parts of a sum of changes that hold the value of a correlated subquery for each row: Spark
+cannot plan such a value below UNION ALL (it looks for columns of the subquery in the union).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.delta.among import with_values
+from headwater.delta.correlation import outer_columns
 from headwater.delta.program import STAGE_PREFIX, Stage
 from headwater.sql.operators import (
     WEIGHT,
@@ -20,7 +21,6 @@ from headwater.sql.operators import (
     Project,
     Reference,
     Scan,
-    SubqueryKind,
     Union,
     Values,
 )
@@ -63,7 +63,7 @@ class Stager:
             return self._done[node]
         inputs = tuple(self._rewritten(child, repeated) for child in node.inputs)
         if isinstance(node, Union) and WEIGHT in node.names:
-            inputs = tuple(self._stage(i) if _has_truth_values(i) else i for i in inputs)
+            inputs = tuple(self._stage(i) if _has_correlated(i) else i for i in inputs)
         same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
         built = node if same else node.with_inputs(inputs)
         if isinstance(built, Join):
@@ -79,8 +79,10 @@ class Stager:
         return Reference(name, tuple((c.name, c) for c in tree.columns))
 
 
-def _has_truth_values(node: Node) -> bool:
-    return any(isinstance(n, Apply) and n.kind is not SubqueryKind.SCALAR for n in node.walk())
+def _has_correlated(node: Node) -> bool:
+    return any(
+        isinstance(n, Apply) and bool(outer_columns(n.input, n.subquery)) for n in node.walk()
+    )
 
 
 def reads_content(node: Node) -> bool:

@@ -31,16 +31,6 @@ FROM (
 WHERE NOT `__hw_f1` IS NOT DISTINCT FROM `is_in`
 
 -- __hw_stage_2
-SELECT `k`, `x`, `is_in`, `__hw_w`
-FROM (
-  SELECT `k`, `x`, `__hw_w`, `x` IN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS `is_in`
-  FROM (
-    SELECT `k`, `x`, `__hw_w`
-    FROM `__hw_src_0_delta` ) AS t1 ) AS t2
-
--- __hw_stage_3
 SELECT `g`, `v`, `__hw_w`
 FROM (
   SELECT `k` AS `g`, `v`, SUM(`__hw_w`) AS `__hw_w`
@@ -48,28 +38,34 @@ FROM (
     SELECT `k`, CASE WHEN `is_in` THEN 1 ELSE 0 END AS `v`, `__hw_w`
     FROM (
       SELECT `k`, `x`, `is_in`, `__hw_w`
-      FROM `__hw_stage_2`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`, `x` IN (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS `is_in`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM `__hw_src_0_delta` ) AS t1 ) AS t2
       UNION ALL
       SELECT `k`, `x`, `is_in`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM `__hw_stage_1`
       UNION ALL
       SELECT `k`, `x`, `__hw_f1` AS `is_in`, CAST(-1 AS BIGINT) AS `__hw_w`
-      FROM `__hw_stage_1` ) AS t1 ) AS t2
-  GROUP BY `k`, `v` ) AS t3
+      FROM `__hw_stage_1` ) AS t3 ) AS t4
+  GROUP BY `k`, `v` ) AS t5
 WHERE `__hw_w` <> 0
 
--- __hw_stage_4
+-- __hw_stage_3
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_3`
+    FROM `__hw_stage_2`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -82,7 +78,7 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_3`
+        FROM `__hw_stage_2`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -91,8 +87,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_3` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -115,18 +111,6 @@ FROM (
 WHERE NOT `__hw_f1` IS NOT DISTINCT FROM `is_in`
 
 -- __hw_stage_2
-SELECT `k`, `x`, `is_in`, `__hw_w`
-FROM (
-  SELECT `k`, `x`, `__hw_w`, `x` IN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS `is_in`
-  FROM (
-    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-    FROM `__hw_src_0_delta`
-    GROUP BY `k`, `x` ) AS t1
-  WHERE `__hw_w` <> 0 ) AS t2
-
--- __hw_stage_3
 SELECT `g`, `v`, `__hw_w`
 FROM (
   SELECT `k` AS `g`, `v`, SUM(`__hw_w`) AS `__hw_w`
@@ -134,28 +118,36 @@ FROM (
     SELECT `k`, CASE WHEN `is_in` THEN 1 ELSE 0 END AS `v`, `__hw_w`
     FROM (
       SELECT `k`, `x`, `is_in`, `__hw_w`
-      FROM `__hw_stage_2`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`, `x` IN (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS `is_in`
+        FROM (
+          SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+          FROM `__hw_src_0_delta`
+          GROUP BY `k`, `x` ) AS t1
+        WHERE `__hw_w` <> 0 ) AS t2
       UNION ALL
       SELECT `k`, `x`, `is_in`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM `__hw_stage_1`
       UNION ALL
       SELECT `k`, `x`, `__hw_f1` AS `is_in`, CAST(-1 AS BIGINT) AS `__hw_w`
-      FROM `__hw_stage_1` ) AS t1 ) AS t2
-  GROUP BY `k`, `v` ) AS t3
+      FROM `__hw_stage_1` ) AS t3 ) AS t4
+  GROUP BY `k`, `v` ) AS t5
 WHERE `__hw_w` <> 0
 
--- __hw_stage_4
+-- __hw_stage_3
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_3`
+    FROM `__hw_stage_2`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -168,7 +160,7 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_3`
+        FROM `__hw_stage_2`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -177,8 +169,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_3` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -349,18 +341,6 @@ FROM (
 WHERE NOT `__hw_f1` IS NOT DISTINCT FROM `is_in`
 
 -- __hw_stage_2
-SELECT `k`, `x`, `is_in`, `__hw_w`
-FROM (
-  SELECT `k`, `x`, `__hw_w`, `x` IN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS `is_in`
-  FROM (
-    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-    FROM `__hw_src_0_delta`
-    GROUP BY `k`, `x` ) AS t1
-  WHERE `__hw_w` <> 0 ) AS t2
-
--- __hw_stage_3
 SELECT `g`, `v`, `__hw_went`, IF( `__hw_came` <= 1, `__hw_w` > 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) ) AS `__hw_new`
 FROM (
   SELECT `g`, `v`, `__hw_w`, SUM(GREATEST(`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_came`, SUM(GREATEST(-`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_went`
@@ -370,23 +350,31 @@ FROM (
       SELECT `k`, CASE WHEN `is_in` THEN 1 ELSE 0 END AS `v`, `__hw_w`
       FROM (
         SELECT `k`, `x`, `is_in`, `__hw_w`
-        FROM `__hw_stage_2`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`, `x` IN (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS `is_in`
+          FROM (
+            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+            FROM `__hw_src_0_delta`
+            GROUP BY `k`, `x` ) AS t1
+          WHERE `__hw_w` <> 0 ) AS t2
         UNION ALL
         SELECT `k`, `x`, `is_in`, CAST(1 AS BIGINT) AS `__hw_w`
         FROM `__hw_stage_1`
         UNION ALL
         SELECT `k`, `x`, `__hw_f1` AS `is_in`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM `__hw_stage_1` ) AS t1 ) AS t2
-    GROUP BY `k`, `v` ) AS t3
-  WHERE `__hw_w` <> 0 ) AS t4
+        FROM `__hw_stage_1` ) AS t3 ) AS t4
+    GROUP BY `k`, `v` ) AS t5
+  WHERE `__hw_w` <> 0 ) AS t6
 WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 )
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
-FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_3', 'g', t.`g`)
+FROM `__hw_stage_2` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_2', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -428,18 +416,6 @@ FROM (
 WHERE NOT `__hw_f1` IS NOT DISTINCT FROM `is_in`
 
 -- __hw_stage_2
-SELECT `k`, `x`, `is_in`, `__hw_w`
-FROM (
-  SELECT `k`, `x`, `__hw_w`, `x` IN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS `is_in`
-  FROM (
-    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-    FROM `__hw_src_0_delta`
-    GROUP BY `k`, `x` ) AS t1
-  WHERE `__hw_w` <> 0 ) AS t2
-
--- __hw_stage_3
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM (
   SELECT `k`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`v` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `v` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
@@ -447,22 +423,30 @@ FROM (
     SELECT `k`, CASE WHEN `is_in` THEN 1 ELSE 0 END AS `v`, `__hw_w`
     FROM (
       SELECT `k`, `x`, `is_in`, `__hw_w`
-      FROM `__hw_stage_2`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`, `x` IN (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS `is_in`
+        FROM (
+          SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+          FROM `__hw_src_0_delta`
+          GROUP BY `k`, `x` ) AS t1
+        WHERE `__hw_w` <> 0 ) AS t2
       UNION ALL
       SELECT `k`, `x`, `is_in`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM `__hw_stage_1`
       UNION ALL
       SELECT `k`, `x`, `__hw_f1` AS `is_in`, CAST(-1 AS BIGINT) AS `__hw_w`
-      FROM `__hw_stage_1` ) AS t1 ) AS t2
-  GROUP BY `k` ) AS t3
+      FROM `__hw_stage_1` ) AS t3 ) AS t4
+  GROUP BY `k` ) AS t5
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
-FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_3', 'k', t.`g`)
+FROM `__hw_stage_2` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_2', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -504,39 +488,35 @@ FROM (
 WHERE NOT `__hw_f1` IS NOT DISTINCT FROM `is_in`
 
 -- __hw_stage_2
-SELECT `k`, `x`, `is_in`, `__hw_w`
-FROM (
-  SELECT `k`, `x`, `__hw_w`, `x` IN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS `is_in`
-  FROM (
-    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-    FROM `__hw_src_0_delta`
-    GROUP BY `k`, `x` ) AS t1
-  WHERE `__hw_w` <> 0 ) AS t2
-
--- __hw_stage_3
 SELECT DISTINCT
   `k` AS `__hw_f2`
 FROM (
   SELECT `k`, `x`, `is_in`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `k`, `x`, `is_in`, `__hw_w`
-    FROM `__hw_stage_2`
+    FROM (
+      SELECT `k`, `x`, `__hw_w`, `x` IN (
+          SELECT `y`
+          FROM `__hw_src_1_new` ) AS `is_in`
+      FROM (
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM `__hw_src_0_delta`
+        GROUP BY `k`, `x` ) AS t1
+      WHERE `__hw_w` <> 0 ) AS t2
     UNION ALL
     SELECT `k`, `x`, `is_in`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM `__hw_stage_1`
     UNION ALL
     SELECT `k`, `x`, `__hw_f1` AS `is_in`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_1` ) AS t1
-  GROUP BY `k`, `x`, `is_in` ) AS t2
+    FROM `__hw_stage_1` ) AS t3
+  GROUP BY `k`, `x`, `is_in` ) AS t4
 WHERE `__hw_w` <> 0
 
--- __hw_stage_4
+-- __hw_stage_3
 SELECT `__hw_f2`, `g`, `n`, `__hw_here`
 FROM (
   SELECT `__hw_f2`
-  FROM `__hw_stage_3` ) AS t1
+  FROM `__hw_stage_2` ) AS t1
 LEFT JOIN (
   SELECT `k` AS `g`, `n`, TRUE AS `__hw_here`
   FROM (
@@ -550,10 +530,10 @@ LEFT JOIN (
         FROM (
           SELECT `k`, `x`
           FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_3', '__hw_f2', `k`) ) AS t2
+          WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `k`) ) AS t2
         LEFT SEMI JOIN (
           SELECT `__hw_f2`
-          FROM `__hw_stage_3` ) AS t3
+          FROM `__hw_stage_2` ) AS t3
           ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t4 ) AS t5
     GROUP BY `k` ) AS t6 ) AS t7
   ON `g` IS NOT DISTINCT FROM `__hw_f2`
@@ -562,8 +542,8 @@ LEFT JOIN (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f2`, `g`, `n`, `__hw_here`
-FROM `__hw_stage_4` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_4', '__hw_f2', t.`g`)
+FROM `__hw_stage_3` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_3', '__hw_f2', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -602,85 +582,77 @@ FROM (
 WHERE NOT `__hw_f1` IS NOT DISTINCT FROM `is_in`
 
 -- __hw_stage_2
-SELECT `k`, `x`, `is_in`, `__hw_w`
-FROM (
-  SELECT `k`, `x`, `__hw_w`, `x` IN (
-      SELECT `y`
-      FROM `__hw_src_1_new` ) AS `is_in`
-  FROM (
-    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-    FROM `__hw_src_0_delta`
-    GROUP BY `k`, `x` ) AS t1
-  WHERE `__hw_w` <> 0 ) AS t2
-
--- __hw_stage_3
 SELECT DISTINCT
   `k` AS `__hw_f2`
 FROM (
   SELECT `k`, `x`, `is_in`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `k`, `x`, `is_in`, `__hw_w`
-    FROM `__hw_stage_2`
+    FROM (
+      SELECT `k`, `x`, `__hw_w`, `x` IN (
+          SELECT `y`
+          FROM `__hw_src_1_new` ) AS `is_in`
+      FROM (
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM `__hw_src_0_delta`
+        GROUP BY `k`, `x` ) AS t1
+      WHERE `__hw_w` <> 0 ) AS t2
     UNION ALL
     SELECT `k`, `x`, `is_in`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM `__hw_stage_1`
     UNION ALL
     SELECT `k`, `x`, `__hw_f1` AS `is_in`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_1` ) AS t1
-  GROUP BY `k`, `x`, `is_in` ) AS t2
+    FROM `__hw_stage_1` ) AS t3
+  GROUP BY `k`, `x`, `is_in` ) AS t4
 WHERE `__hw_w` <> 0
 
--- __hw_stage_4
-SELECT `k` AS `g`, `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
-FROM (
-  SELECT `k`, CASE WHEN `is_in` THEN 1 ELSE 0 END AS `v`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
-  FROM (
-    SELECT `k`, `x`, `x` IN (
-        SELECT `y`
-        FROM `__hw_src_1_new` ) AS `is_in`
-    FROM (
-      SELECT `k`, `x`
-      FROM `__hw_src_0_new`
-      WHERE __HW_AMONG('__hw_stage_3', '__hw_f2', `k`) ) AS t1
-    LEFT SEMI JOIN (
-      SELECT `__hw_f2`
-      FROM `__hw_stage_3` ) AS t2
-      ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t3 ) AS t4
-
--- __hw_stage_5
+-- __hw_stage_3
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_4`
+    SELECT `k` AS `g`, `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`, CASE WHEN `is_in` THEN 1 ELSE 0 END AS `v`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
+      FROM (
+        SELECT `k`, `x`, `x` IN (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS `is_in`
+        FROM (
+          SELECT `k`, `x`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `k`) ) AS t1
+        LEFT SEMI JOIN (
+          SELECT `__hw_f2`
+          FROM `__hw_stage_2` ) AS t2
+          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t3 ) AS t4
     UNION ALL
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
       FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_3', '__hw_f2', `g`) ) AS t1
+      WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `g`) ) AS t5
     LEFT SEMI JOIN (
       SELECT `__hw_f2`
-      FROM `__hw_stage_3` ) AS t2
-      ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t3
-  GROUP BY `g`, `v`, `n` ) AS t4
+      FROM `__hw_stage_2` ) AS t6
+      ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t7
+  GROUP BY `g`, `v`, `n` ) AS t8
 WHERE `__hw_w` <> 0
 
--- __hw_stage_6
+-- __hw_stage_4
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_5`
+    FROM `__hw_stage_3`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_5', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_5', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_5', 'n', `n`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_3', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_3', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -695,7 +667,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_5`
+        FROM `__hw_stage_3`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -704,8 +676,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_6` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_6', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_4` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )
