@@ -129,5 +129,6 @@ def test_an_idle_refresh_is_cheap(tmp_path: Path) -> None:
             store.record_idle(store.tables.get(TOTALS), idle)
             worked.append((time.thread_time() - processor) * 1000)
             waited.append((time.perf_counter() - wall) * 1000)
-    assert statistics.median(worked) < 2.0, "milliseconds to read a row and record idle"
+    # Half of what a whole refresh without data may take; measuring coverage doubles it.
+    assert statistics.median(worked) < 5.0, "milliseconds to read a row and record idle"
     assert min(waited) < 2.0, "a wait for the disk would show here"

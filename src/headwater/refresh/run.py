@@ -162,7 +162,10 @@ def _attempt(
             runtime.store.history.skip(run, reason_code="CONFLICT", reason=error.what)
             raise
         except Exception as error:
-            raise _failed(runtime, row, run, translate(error)) from error
+            told = _failed(runtime, row, run, translate(error))
+            if told is error:
+                raise
+            raise told from error
 
 
 def _as_this_version_stores_it(runtime: Runtime, row: StreamTableRow) -> StreamTableRow:
