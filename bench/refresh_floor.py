@@ -2,7 +2,7 @@
 
     make bench        or        python -m bench.refresh_floor [--rounds N]
 
-10 changed rows, a source of 1 M rows, 10 k groups; fencing on (lease, branch, compare-and-swap).
+10 changed rows, a source of 1 M rows, 10 k groups; fencing on: lease, staging, compare-and-swap.
 Marks: aggregate ≤ 2.5 × the bare append, filter and projection of appended rows ≤ 2 ×.
 """
 

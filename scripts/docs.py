@@ -49,7 +49,7 @@ TABLES = {
 SQL_WORDS = {
     "Scan": "a table in `FROM`",
     "Values": "`VALUES`",
-    "Filter": "`WHERE`, `HAVING`, `QUALIFY`",
+    "Filter": "`WHERE`, `HAVING`",
     "Project": "the `SELECT` list",
     "Join INNER": "`JOIN`, `CROSS JOIN`, comma",
     "Join LEFT": "`LEFT JOIN`",

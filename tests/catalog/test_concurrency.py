@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import sys
 import threading
 import time
 from pathlib import Path
@@ -124,11 +125,15 @@ def test_an_idle_refresh_is_cheap(tmp_path: Path) -> None:
         store.tables.add(new())
         idle = Idle(frontier(), 1, "NO_CHANGES", "no source changed")
         waited, worked = [], []
-        for _ in range(300):
-            wall, processor = time.perf_counter(), time.thread_time()
-            store.record_idle(store.tables.get(TOTALS), idle)
-            worked.append((time.thread_time() - processor) * 1000)
-            waited.append((time.perf_counter() - wall) * 1000)
-    # Half of what a whole refresh without data may take; measuring coverage doubles it.
-    assert statistics.median(worked) < 5.0, "milliseconds to read a row and record idle"
+        tracing = sys.gettrace()
+        sys.settrace(None)  # coverage doubles the work
+        try:
+            for _ in range(300):
+                wall, processor = time.perf_counter(), time.thread_time()
+                store.record_idle(store.tables.get(TOTALS), idle)
+                worked.append((time.thread_time() - processor) * 1000)
+                waited.append((time.perf_counter() - wall) * 1000)
+        finally:
+            sys.settrace(tracing)
+    assert statistics.median(worked) < 2.0, "milliseconds to read a row and record idle"
     assert min(waited) < 2.0, "a wait for the disk would show here"
