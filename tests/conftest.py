@@ -1,3 +1,3 @@
 """Fixtures shared by all test folders."""
 
-pytest_plugins = ["figures", "postgres_server", "shared_spark"]
+pytest_plugins = ["figures", "postgres_server", "shared_spark", "tracing"]

@@ -21,6 +21,8 @@ from generator.queries import some_relation
 from generator.tables import Table
 from test_metamorphic import a_relation, plain_rows
 
+pytestmark = pytest.mark.untraced
+
 LEVELS = 5
 QUICK, LONG = 5, 80
 FIRST = 2000

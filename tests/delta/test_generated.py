@@ -15,6 +15,8 @@ from generator.queries import COUNTED
 from generator.shrink import shrunk
 from generator.tally import Tally
 
+pytestmark = pytest.mark.untraced
+
 REGRESSIONS = Path(__file__).parent / "regressions"
 LONG = 420
 LEAST_SHARE = 0.95

@@ -25,6 +25,8 @@ from generator.scalars import predicate
 from generator.tables import Table
 from generator.values import is_key
 
+pytestmark = pytest.mark.untraced
+
 Pair = tuple[str, str]
 QUICK, LONG = 3, 60
 _TRIES = 50

@@ -19,6 +19,8 @@ from test_special_shapes import EDGES, LISTS, PATHS, graph
 
 from headwater.core.errors import PlanBug
 
+pytestmark = pytest.mark.untraced
+
 RANDOM = range(900, 903)
 TRIALS = {"mixed": 24, "append": 6, "one side": 8, "nothing": 1}
 NOTICED = (AssertionError, duckdb.Error, PlanBug)

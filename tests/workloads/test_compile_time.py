@@ -1,6 +1,7 @@
 """How long it takes to compile the refreshes of TPC-H: fresh, and from the templates of a hub.
 
-CPU time counts, so that other work on the machine does not. The figures are in `build/workloads/`.
+CPU time counts, and the least of three compilations: other work on the machine makes a processor
+slower, never faster. The figures are in `build/workloads/`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import statistics
 import time
 from collections.abc import Iterator
 
+import pytest
 from delta_harness import Tables
 from tpc import BUILD, tpch
 
@@ -22,6 +24,7 @@ from headwater.refresh.templates import Templates
 from headwater.sql.define import define
 from headwater.sql.definition import Definition
 
+pytestmark = pytest.mark.untraced
 COMPILED_MS, CACHED_MS = 50, 1
 Changes = dict[TableName, Change]
 
@@ -35,9 +38,12 @@ def specialisations(definition: Definition) -> Iterator[Changes]:
 
 
 def milliseconds(act, *args: object) -> float:
-    started = time.process_time()
-    act(*args)
-    return (time.process_time() - started) * 1000
+    taken = []
+    for _ in range(3):
+        started = time.process_time()
+        act(*args)
+        taken.append((time.process_time() - started) * 1000)
+    return min(taken)
 
 
 def resolved(query: str) -> Resolved:

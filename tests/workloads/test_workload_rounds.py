@@ -17,6 +17,8 @@ from sandboxes import Kept, Versions, keep, played
 from tpc import BUILD, Workload, tpcds, tpch
 from tpc_keys import TPCDS, TPCH
 
+pytestmark = pytest.mark.untraced
+
 ROUNDS = 3
 SEED = 1
 

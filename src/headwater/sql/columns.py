@@ -22,7 +22,7 @@ class Column:
 
 def ref(name: str) -> exp.Column:
     """A reference to a column of the tree by its unique name."""
-    return exp.column(exp.to_identifier(name, quoted=True))
+    return exp.Column(this=exp.Identifier(this=name, quoted=True))
 
 
 def names_in(expression: exp.Expr) -> frozenset[str]:

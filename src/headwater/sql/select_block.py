@@ -111,11 +111,11 @@ def conjunction(parts: Iterable[exp.Expr]) -> exp.Expr:
 
 def substituted(expression: exp.Expr, items: Mapping[str, exp.Expr]) -> exp.Expr:
     """A copy of an expression with columns replaced; others stay as they are."""
+    if isinstance(expression, exp.Column):
+        return _copy(items.get(expression.name, expression))
     copy = expression.copy()
     if not items:
         return copy
-    if isinstance(copy, exp.Column):
-        return items[copy.name].copy() if copy.name in items else copy
     for column in list(copy.find_all(exp.Column)):
         replacement = items.get(column.name)
         if replacement is not None:
@@ -128,8 +128,13 @@ def identity(names: Iterable[str]) -> dict[str, exp.Expr]:
     return {name: ref(name) for name in names}
 
 
+def _copy(expression: exp.Expr) -> exp.Expr:
+    plain = isinstance(expression, exp.Column) and not expression.table
+    return ref(expression.name) if plain else expression.copy()
+
+
 def _operand(expression: exp.Expr) -> exp.Expr:
-    copy = expression.copy()
+    copy = _copy(expression)
     return exp.Paren(this=copy) if isinstance(copy, (exp.Binary, exp.Unary)) else copy
 
 

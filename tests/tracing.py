@@ -1,0 +1,33 @@
+"""Coverage is measured where tests are cheap: tracing makes Python two to three times slower.
+
+Tests on Spark and those marked `untraced` (hundreds of queries through the same rules, figures of
+time) run without it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """No tracing in this thread inside the block."""
+    tracing = sys.gettrace()
+    sys.settrace(None)
+    try:
+        yield
+    finally:
+        sys.settrace(tracing)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    quiet = item.get_closest_marker("spark") or item.get_closest_marker("untraced")
+    if quiet is None:
+        return (yield)
+    with untraced():
+        return (yield)
