@@ -88,7 +88,7 @@ def open_runtime(
         lake=lake,
         store=store,
         tables=tables,
-        engine=Engine(lake, given=spark, on_start=tables.warm_up),
+        engine=Engine(lake, given=spark),
         events=Events(),
         templates=Templates(capacity=lambda: int(layered("template_cache_max_entries"))),
         clock=lambda: datetime.now(UTC),

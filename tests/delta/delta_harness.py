@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from headwater.sql.lookup import SourceField
 
 Rows = list[Row]
 Schemas = Mapping[str, str]
+_START, _STEP = datetime(2024, 1, 1, 3), timedelta(minutes=50)
 
 
 def read_shapes() -> dict[str, str]:
@@ -130,12 +132,23 @@ def window(
 
 
 class Frame(NamedTuple):
-    """What one refresh may read: the names of tables at both versions, and the changes."""
+    """What one refresh may read: the names of tables at both versions, the changes, the clock."""
 
     new: dict[str, str]
     old: dict[str, str]
     delta: dict[str, str]
     changes: dict[TableName, Change]
+    number: int = 0
+
+    @property
+    def now(self) -> str:
+        """The clock of this frame."""
+        return str(_START + self.number * _STEP)
+
+    @property
+    def before(self) -> str:
+        """The clock of the frame before."""
+        return str(_START + (self.number - 1) * _STEP)
 
 
 class Sandbox:
@@ -176,7 +189,7 @@ class Sandbox:
             delta[name] = self._made(f"{name}_delta_{number}", columns, weighted)
             self.rows[name] = list(after)
             new[name] = self._put(name, number)
-        self.frames.append(Frame(new, old, delta, changes))
+        self.frames.append(Frame(new, old, delta, changes, number))
 
     def _put(self, name: str, number: int) -> str:
         return self._made(f"{name}_{number}", columns_of(self.schemas[name]), self.rows[name])
@@ -195,8 +208,10 @@ class Sandbox:
     def answer(self, query: str, frame: Frame | None = None) -> Counter:
         """The query itself on the new tables of a frame, as DuckDB understands it."""
         text = question(query, tuple(self.schemas))
-        for name, table in (frame or self.frames[-1]).new.items():
+        frame = frame or self.frames[-1]
+        for name, table in frame.new.items():
             text = text.replace(f'"__hw_table_{name}"', f'"{table}"')
+        text = text.replace("'__hw_now'", f"'{frame.now}'")
         return bag(self.con.execute(text).fetchall())
 
 
@@ -210,6 +225,8 @@ def question(query: str, tables: tuple[str, ...]) -> str:
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
             table.set("this", exp.to_identifier(f"__hw_table_{table.name}", quoted=True))
+    for clock in list(tree.find_all(exp.CurrentTimestamp)):
+        clock.replace(exp.cast(exp.Literal.string("__hw_now"), "timestamp"))
     return translated(tree)
 
 
@@ -295,6 +312,8 @@ class Maintained:
             for at in ("new", "old", "delta"):
                 table = getattr(self._frame, at).get(source.name)
                 text = text.replace(f'"__hw_src_{i}_{at}"', f'"{table}"')
+        text = text.replace("'__hw_now'", f"'{self._frame.now}'")
+        text = text.replace("'__hw_before'", f"'{self._frame.before}'")
         return text.replace("'__hw_run'", f"'run{self._runs}'")
 
 

@@ -66,7 +66,12 @@ def translated(tree: exp.Expr) -> str:
             node.replace(exp.Count(this=exp.Case(ifs=[one])))
         else:
             _map_function(node)
-    return tree.sql("duckdb", copy=False)
+    return _without_zone(tree.sql("duckdb", copy=False))
+
+
+def _without_zone(text: str) -> str:
+    """All times are of one zone here."""
+    return text.replace("TIMESTAMPTZ", "TIMESTAMP")
 
 
 def _among(stage: exp.Expr, key: exp.Expr, column: exp.Expr) -> exp.Expr:
@@ -93,9 +98,20 @@ def _map_function(node: exp.Anonymous) -> None:
         node.replace(exp.Anonymous(this="hash", expressions=[row]))
     elif name == "monotonically_increasing_id":
         node.replace(exp.Window(this=exp.RowNumber()))
+    elif name == "window":
+        node.replace(_time_window(*node.expressions))
     elif name == "shiftright":
         value, places = node.expressions
         node.replace(exp.Paren(this=exp.BitwiseRightShift(this=value, expression=places)))
+
+
+def _time_window(time: exp.Expr, width: exp.Expr) -> exp.Expr:
+    text = f"CAST(time_bucket(INTERVAL '{width.name}', __t) AS TIMESTAMP)"
+    packed = f"{{'start': {text}, 'end': {text} + INTERVAL '{width.name}'}}"
+    tree = sqlglot.parse_one(f"CASE WHEN __t IS NOT NULL THEN {packed} END", read="duckdb")
+    for column in list(tree.find_all(exp.Column)):
+        column.replace(time.copy())
+    return tree
 
 
 def _drop_empty_total(group: exp.Group) -> None:
@@ -112,7 +128,7 @@ def _drop_empty_total(group: exp.Group) -> None:
 @cache
 def duck_type(text: str) -> str:
     """A Spark type as DuckDB calls it."""
-    return exp.DataType.build(text, dialect="spark").sql("duckdb")
+    return _without_zone(exp.DataType.build(text, dialect="spark").sql("duckdb"))
 
 
 def create(
@@ -149,4 +165,6 @@ def _plain(value: object) -> object:
         return "NaN" if value != value else float(f"{value:.{SIGNIFICANT}g}") + 0.0
     if isinstance(value, Decimal):
         return value.normalize()
+    if isinstance(value, dict):
+        return tuple(map(_plain, value.values()))
     return tuple(map(_plain, value)) if isinstance(value, list) else value

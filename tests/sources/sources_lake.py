@@ -19,7 +19,6 @@ from headwater.sources.source import How, Window
 from headwater.sources.tables import JdbcTables
 from headwater.sql.lookup import SourceField
 from headwater.storage.lake import Lake as Addresses
-from headwater.storage.refs import SparkRefs
 from headwater.storage.spark import Engine
 
 
@@ -113,10 +112,6 @@ class Lake:
     @property
     def catalog(self) -> str:
         return self.addresses.catalog
-
-    @property
-    def commands(self) -> SparkRefs:
-        return SparkRefs(self.spark.sql, self.catalog)
 
     def collect(self, text: str) -> list[Any]:
         return self.spark.sql(text).collect()

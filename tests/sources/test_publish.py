@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import msgspec
 import pytest
 from sources_lake import Lake, Table
 
-from headwater.core.errors import RefreshConflict, SparkUnavailable, StorageDamaged
+from headwater.core.errors import RefreshConflict, StorageDamaged
 from headwater.core.names import TableName
 from headwater.sources.database import open_database
-from headwater.sources.publish import MainCommits
+from headwater.sources.files import IcebergFiles, local_path
 from headwater.sources.tables import JdbcTables
-from headwater.storage.refs import SparkRefs
 from headwater.storage.stage import Stamp, staged_by
 from headwater.storage.stage import staged as staging
 
@@ -45,9 +45,7 @@ def ids(table: Table) -> list[int]:
 
 
 def publish(table: Table, expect: int | None, snapshot: int) -> None:
-    table.lake.tables.publish(
-        table.name, expect_main=expect, snapshot_id=snapshot, spark=table.lake.commands
-    )
+    table.lake.tables.publish(table.name, expect_main=expect, snapshot_id=snapshot)
 
 
 def test_publish(table: Table) -> None:
@@ -131,48 +129,19 @@ def test_run_of_an_abandoned_line_is_refused(table: Table) -> None:
     assert ids(table) == [1]
 
 
-class Meddling(JdbcTables):
-    """Lets something else commit after the look at the table and before the commit."""
+class MeddledFiles(IcebergFiles):
+    """Lets something else commit after the new metadata was written and before the swap."""
 
-    def __init__(self, *args: Any, meddle: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, meddle: Callable[[], object]) -> None:
+        super().__init__()
         self.meddle = meddle
-        self.times = 0
-        inside = self._commits
+        self.written: list[str] = []
 
-        class Between(MainCommits):
-            def open(commits) -> Any:  # noqa: N805 - self is the outer one
-                catalog = inside.open()
-                if self.times < 2:
-                    return _CommitLater(catalog, self)
-                return catalog
-
-        self._commits = Between(inside._name, inside._url, {})
-
-
-class _CommitLater:
-    """Runs `meddle` between PyIceberg's read of the table and its swap of the location."""
-
-    def __init__(self, catalog: Any, tables: Meddling) -> None:
-        self._catalog = catalog
-        self._tables = tables
-
-    def load_table(self, identifier: Any) -> Any:
-        return self._catalog.load_table(identifier)
-
-    def commit_table(self, table: Any, requirements: Any, updates: Any) -> Any:
-        write = self._catalog._write_metadata
-
-        def write_then_meddle(*args: Any, **kwargs: Any) -> None:
-            write(*args, **kwargs)
-            self._tables.times += 1
-            self._tables.meddle()
-
-        self._catalog._write_metadata = write_then_meddle
-        try:
-            return self._catalog.commit_table(table, requirements, updates)
-        finally:
-            self._catalog._write_metadata = write
+    def write(self, location: str, content: bytes) -> None:
+        super().write(location, content)
+        self.written.append(location)
+        if len(self.written) <= 2:
+            self.meddle()
 
 
 @pytest.fixture
@@ -185,29 +154,26 @@ def second_format(lake: Lake) -> Table:
 def test_metadata_that_moved_without_main_is_retried(second_format: Table) -> None:
     table = second_format
     main, staged = table.at.snapshot_id, stage(table, "run")
-    lake = table.lake
-    tables = Meddling(
-        lake.addresses.iceberg_url, lake.catalog,
-        meddle=lambda: table.sql("ALTER TABLE {t} SET TBLPROPERTIES ('note'='x')"),
-    )  # fmt: skip
+    notes = iter("xyz")
+    files = MeddledFiles(
+        lambda: table.sql(f"ALTER TABLE {{t}} SET TBLPROPERTIES ('note'='{next(notes)}')")
+    )
+    tables = JdbcTables(table.lake.addresses.iceberg_url, table.lake.catalog, files=files)
     tables.publish(table.name, expect_main=main, snapshot_id=staged)
-    assert tables.times == 2
+    assert [Path(local_path(f) or "").exists() for f in files.written] == [False, False, True]
     assert ids(table) == [1, 2]
-    assert table.metadata.properties["note"] == "x"
+    assert table.metadata.properties["note"] == "y"
     assert table.metadata.branches == {}
 
 
 def test_main_that_moved_at_the_last_moment_is_refused(second_format: Table) -> None:
     table = second_format
     main, staged = table.at.snapshot_id, stage(table, "run")
-    lake = table.lake
-    tables = Meddling(
-        lake.addresses.iceberg_url, lake.catalog,
-        meddle=lambda: table.sql("INSERT INTO {t} VALUES (7)"),
-    )  # fmt: skip
+    files = MeddledFiles(lambda: table.sql("INSERT INTO {t} VALUES (7)"))
+    tables = JdbcTables(table.lake.addresses.iceberg_url, table.lake.catalog, files=files)
     with pytest.raises(RefreshConflict):
         tables.publish(table.name, expect_main=main, snapshot_id=staged)
-    assert tables.times == 1
+    assert len(files.written) == 1
     assert ids(table) == [1, 7]
 
 
@@ -239,35 +205,37 @@ def test_one_of_many_wins(second_format: Table) -> None:
     assert ids(table) == [1, 10 + int(winner.removeprefix("run"))]
 
 
-def test_third_format_needs_spark(lake: Lake) -> None:
-    table = lake.table("(id bigint)", properties="'format-version'='3', 'write.wap.enabled'='true'")
-    staged = stage(table, "run")
-    with pytest.raises(SparkUnavailable):
-        lake.tables.publish(table.name, expect_main=None, snapshot_id=staged)
-    assert table.at.snapshot_id is None
+def test_nothing_of_the_table_is_lost(table: Table) -> None:
+    """Tags, properties and unknown keys stay; the logs go on; Spark reads what was before."""
+    table.sql("ALTER TABLE {t} CREATE TAG kept", "ALTER TABLE {t} SET TBLPROPERTIES ('note'='x')")
+    main, staged = table.at.snapshot_id, stage(table, "run")
+    files, place = IcebergFiles(), table.lake.tables.location(table.name)
+    before = msgspec.json.decode(files.read(place))
+    publish(table, main, staged)
+    place = table.lake.tables.location(table.name)
+    after = msgspec.json.decode(files.read(place))
+    moved = {"last-updated-ms", "current-snapshot-id", "refs", "snapshot-log", "metadata-log"}
+    assert {k: v for k, v in after.items() if k not in moved} == {
+        k: v for k, v in before.items() if k not in moved
+    }
+    assert after["refs"]["kept"] == before["refs"]["kept"]
+    assert [e["snapshot-id"] for e in after["snapshot-log"]] == [main, staged]
+    assert after["last-updated-ms"] >= before["last-updated-ms"]
+    name = table.name.sql(table.lake.catalog)
+    assert table.lake.collect(f"SELECT id FROM {name} VERSION AS OF 'kept'")[0][0] == 1
+    table.call("rollback_to_snapshot", f"snapshot_id => {main}")
+    assert ids(table) == [1]
 
 
-def test_third_format_is_tried_again(lake: Lake) -> None:
-    table = lake.table("(id bigint)", properties="'format-version'='3', 'write.wap.enabled'='true'")
-    staged = stage(table, "run")
-    real = lake.commands
-
-    class Flaky(SparkRefs):
-        calls = 0
-
-        def fast_forward(self, name: TableName, branch: str) -> None:
-            Flaky.calls += 1
-            if Flaky.calls == 1:
-                raise RuntimeError("Table metadata refresh is required")
-            real.fast_forward(name, branch)
-            if Flaky.calls == 2:
-                raise ConnectionError("the answer was lost")
-
-    flaky = Flaky(lake.spark.sql, lake.catalog)
-    lake.tables.publish(table.name, expect_main=None, snapshot_id=staged, spark=flaky)
-    assert Flaky.calls == 2
+def test_compressed_metadata(lake: Lake) -> None:
+    table = lake.table(
+        "(id bigint)",
+        properties="'write.metadata.compression-codec'='gzip', 'write.wap.enabled'='true'",
+    )
+    publish(table, None, stage(table, "run"))
     assert ids(table) == [2]
-    assert table.metadata.branches == {}
+    table.sql("INSERT INTO {t} VALUES (3)")
+    assert ids(table) == [2, 3]
 
 
 def test_table_that_is_gone(lake: Lake) -> None:

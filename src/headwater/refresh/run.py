@@ -146,6 +146,7 @@ def _attempt(
             row = recover_unrecorded(runtime, name)
         return _idle(runtime, row, planned, initiated_by, started)
     with table_lock(runtime, name):
+        before = row
         row = _as_this_version_stores_it(runtime, recover_unrecorded(runtime, name))
         run = runtime.store.history.begin(row, initiated_by=initiated_by)
         try:
@@ -153,10 +154,12 @@ def _attempt(
                 aligned = align_arms(runtime, row, pinned, refresh)
                 if aligned is not None:
                     return _skipped(runtime, row, run, aligned, started)
-            view = View.take(runtime)
-            planned, _ = plan_refresh(
-                runtime, row, view=view, full=full, strict=strict, fixed=fixed, without=without
-            )
+            again = View.take(runtime)
+            if again != view or row != before:
+                view = again
+                planned, _ = plan_refresh(
+                    runtime, row, view=view, full=full, strict=strict, fixed=fixed, without=without
+                )
             return _run(runtime, row, run, view, planned, started)
         except RefreshConflict as error:
             runtime.store.history.skip(run, reason_code="CONFLICT", reason=error.what)

@@ -14,7 +14,6 @@ from headwater.refresh import among
 from headwater.refresh.fill import Filling
 from headwater.refresh.plan import source_of
 from headwater.sources.source import Kind
-from headwater.storage.refs import SparkRefs
 from headwater.storage.shared import shared_parts
 from headwater.storage.spark import JobCount, settings
 from headwater.storage.stage import Stamp, Written, staged, staged_by, written
@@ -199,16 +198,12 @@ def publish(runtime: Runtime, planned: Planned, applied: Applied) -> int | None:
         The version that holds the new frontier: the published one, or None when the delta was empty
         and the old one stays.
     """
-    lake = runtime.lake
     unchanged = applied.rows.nothing and not planned.decision.is_full
     if applied.snapshot_id is None or unchanged:
         _check_parent(runtime, planned, None)
         return None
     runtime.tables.publish(
-        planned.table,
-        expect_main=planned.parent,
-        snapshot_id=applied.snapshot_id,
-        spark=SparkRefs(lambda text: runtime.engine.run(runtime.engine.worker, text), lake.catalog),
+        planned.table, expect_main=planned.parent, snapshot_id=applied.snapshot_id
     )
     return applied.snapshot_id
 

@@ -1,9 +1,11 @@
-"""Reads metadata files: local paths with plain `open`, the rest through PyIceberg."""
+"""Metadata files: local paths with plain `open`, the rest through PyIceberg."""
 
 from __future__ import annotations
 
 import gzip
+from contextlib import suppress
 from io import FileIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -12,15 +14,21 @@ if TYPE_CHECKING:
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-class FileReader(Protocol):
-    """Fetches one immutable file."""
+class Files(Protocol):
+    """Files that never change once they are written."""
 
     def read(self, location: str) -> bytes:
         """The content; FileNotFoundError when it is not there."""
 
+    def write(self, location: str, content: bytes) -> None:
+        """Make a file that is not there yet."""
+
+    def remove(self, location: str) -> None:
+        """Remove a file that nobody knows of; one that stays is litter, not a failure."""
+
 
 class IcebergFiles:
-    """Reads any location an Iceberg table may have.
+    """Any location an Iceberg table may have.
 
     Args:
         properties: FileIO properties, e.g. `s3.endpoint`; only used for remote locations.
@@ -36,14 +44,36 @@ class IcebergFiles:
         content = _read_local(path) if path is not None else self._fetch(location)
         return gzip.decompress(content) if content.startswith(_GZIP_MAGIC) else content
 
+    def write(self, location: str, content: bytes) -> None:
+        """Make a file that is not there yet."""
+        path = local_path(location)
+        if path is not None:
+            with FileIO(path, "x") as stream:
+                stream.write(content)
+            return
+        with self._io(location).new_output(location).create() as stream:
+            stream.write(content)
+
+    def remove(self, location: str) -> None:
+        """Remove a file that nobody knows of; one that stays is litter, not a failure."""
+        path = local_path(location)
+        with suppress(Exception):
+            if path is not None:
+                Path(path).unlink()
+            else:
+                self._io(location).delete(location)
+
     def _fetch(self, location: str) -> bytes:
+        with self._io(location).new_input(location).open() as stream:
+            return bytes(stream.read())
+
+    def _io(self, location: str) -> Any:
         scheme = location.partition("://")[0]
         if scheme not in self._remote:
             from pyiceberg.io import load_file_io
 
             self._remote[scheme] = load_file_io(self._properties, location)
-        with self._remote[scheme].new_input(location).open() as stream:
-            return bytes(stream.read())
+        return self._remote[scheme]
 
 
 def _read_local(path: str) -> bytes:

@@ -20,9 +20,8 @@ from headwater.sources.views import parse_view
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from headwater.sources.files import FileReader
+    from headwater.sources.files import Files
     from headwater.sources.metadata import TableMetadata
-    from headwater.sources.publish import RefCommands
 
 CACHED_TABLES = 4096
 
@@ -98,14 +97,7 @@ class TableCatalog(MetadataByName, Protocol):
     def view_text(self, name: TableName) -> str | None:
         """The query of an Iceberg view as Spark wrote it; None if there is no such view."""
 
-    def publish(
-        self,
-        name: TableName,
-        *,
-        expect_main: int | None,
-        snapshot_id: int,
-        spark: RefCommands | None = None,
-    ) -> None:
+    def publish(self, name: TableName, *, expect_main: int | None, snapshot_id: int) -> None:
         """Make a staged snapshot the table's content: all of it or nothing.
 
         Main must be `expect_main`, and the staged snapshot must stand on it. Metadata that moved
@@ -116,11 +108,9 @@ class TableCatalog(MetadataByName, Protocol):
             name: the stream table.
             expect_main: the snapshot the run started from; None if the table was empty.
             snapshot_id: the staged commit.
-            spark: runs the statements for tables of format version 3.
 
         Raises:
             RefreshConflict: main moved, or the staged commit is gone; nothing was changed.
-            SparkUnavailable: the table has format version 3 and `spark` is None.
         """
 
 
@@ -133,7 +123,7 @@ class JdbcTables:
     Args:
         url: SQLAlchemy URL of the database that has `iceberg_tables`.
         catalog: name of the catalog in that database; Spark's catalog has the same name.
-        files: reads metadata files.
+        files: reads and writes metadata files.
         properties: FileIO properties for remote warehouses.
         cached: how many parsed metadata documents are kept.
     """
@@ -143,14 +133,14 @@ class JdbcTables:
         url: str,
         catalog: str,
         *,
-        files: FileReader | None = None,
+        files: Files | None = None,
         properties: Mapping[str, str] | None = None,
         cached: int = CACHED_TABLES,
     ) -> None:
         self.catalog = catalog
         self._database = open_database(url)
         self._files = files or IcebergFiles(properties)
-        self._commits = MainCommits(catalog, url, properties or {})
+        self._commits = MainCommits(self, self._database, self._files)
         self._cache = _Cache(cached)
 
     def create_schema(self) -> None:
@@ -215,10 +205,6 @@ class JdbcTables:
             self._cache.put(location, parsed)
             return parsed
 
-    def warm_up(self) -> None:
-        """Load what publishing needs in the background: it takes seconds, Spark's start too."""
-        threading.Thread(target=self._commits.open, daemon=True).start()
-
     def table_names(self) -> frozenset[TableName]:
         """All tables."""
         return frozenset(self.locations())
@@ -243,22 +229,9 @@ class JdbcTables:
         except FileNotFoundError as error:
             raise StorageDamaged(f"metadata file of view {name} is missing: {location}") from error
 
-    def publish(
-        self,
-        name: TableName,
-        *,
-        expect_main: int | None,
-        snapshot_id: int,
-        spark: RefCommands | None = None,
-    ) -> None:
+    def publish(self, name: TableName, *, expect_main: int | None, snapshot_id: int) -> None:
         """Make a staged snapshot the table's content."""
-        self._commits.publish(
-            name,
-            lambda: self.metadata(name),
-            expect_main=expect_main,
-            snapshot_id=snapshot_id,
-            spark=spark,
-        )
+        self._commits.publish(name, expect_main=expect_main, snapshot_id=snapshot_id)
 
     def close(self) -> None:
         """Close this thread's connection."""

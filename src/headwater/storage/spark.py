@@ -20,7 +20,7 @@ from headwater.storage.jars import jar_conf
 from headwater.storage.jvm import LOGGING, start_jvm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -53,7 +53,6 @@ class Engine:
 
     lake: Lake
     given: SparkSession | None = None
-    on_start: Callable[[], None] | None = None
     _root: SparkSession | None = field(default=None, init=False)
     _owned: bool = field(default=False, init=False)
     _user: SparkSession | None = field(default=None, init=False)
@@ -131,8 +130,6 @@ class Engine:
 
     def _root_session(self) -> SparkSession:
         if self._root is None:
-            if self.on_start is not None:
-                self.on_start()
             if self.given is not None:
                 self._root = self.given
             else:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from generator import groups, joins, shapes, subqueries
+from generator import groups, joins, shapes, subqueries, times
 from generator.groups import AGGREGATES
 from generator.maker import Impossible, Maker, Relation
 from generator.tables import Table
@@ -58,6 +58,11 @@ OPERATORS: dict[str, Build] = {
     "explode": shapes.explode,
     "pivot": shapes.pivot,
     "unpivot": shapes.unpivot,
+    "time_window": times.time_window,
+    "temporal_filter": times.temporal_filter,
+    "struct": times.struct,
+    "array": times.array,
+    "map": times.lookup,
     "declared_key": joins.declared_key,
 }
 PARTS = (

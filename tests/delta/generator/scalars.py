@@ -11,6 +11,7 @@ from generator.values import (
     DOUBLE,
     INT,
     STRING,
+    TIMESTAMP,
     known_value,
     literal,
 )
@@ -81,6 +82,14 @@ def _month(maker: Maker, pool: Pool, kind: str, depth: int) -> str:
     return f"MONTH({expression(maker, pool, DATE, depth)})"
 
 
+def _hour(maker: Maker, pool: Pool, kind: str, depth: int) -> str:
+    return f"HOUR({expression(maker, pool, TIMESTAMP, depth)})"
+
+
+def _later(maker: Maker, pool: Pool, kind: str, depth: int) -> str:
+    return f"({expression(maker, pool, kind, depth)} + INTERVAL '1' HOUR)"
+
+
 def _upper(maker: Maker, pool: Pool, kind: str, depth: int) -> str:
     return f"UPPER({expression(maker, pool, STRING, depth)})"
 
@@ -95,12 +104,13 @@ def _truth(maker: Maker, pool: Pool, kind: str, depth: int) -> str:
 
 
 _BY_TYPE = {
-    INT: (_sum, _multiple, _remainder, _length, _month),
+    INT: (_sum, _multiple, _remainder, _length, _month, _hour),
     BIGINT: (_sum, _multiple),
     DOUBLE: (_sum, _multiple),
     DECIMAL: (_sum,),
     STRING: (_upper, _joined),
     BOOLEAN: (_truth, _truth),
+    TIMESTAMP: (_later,),
 }
 
 

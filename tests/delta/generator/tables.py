@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from generator.values import BIGINT, DOUBLE, INT, STRING, TYPES, some_value
+from generator.values import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, TYPES, some_value
 
 Rows = list[tuple]
 
@@ -24,14 +24,16 @@ class Table:
 
 
 def some_tables(rng: random.Random) -> tuple[Table, ...]:
-    """One to four tables of two to five columns; the first ones are keys that can meet."""
+    """One to four tables of two to six columns; the first ones are keys that can meet."""
     return tuple(_table(rng, i) for i in range(rng.choice((1, 2, 3, 3, 4))))
 
 
 def _table(rng: random.Random, number: int) -> Table:
     kinds = [INT, rng.choice((INT, INT, BIGINT))]
     kinds += rng.sample((*TYPES, DOUBLE, STRING), rng.choice((0, 1, 2, 3, 3)))
-    letters = "abcde"
+    if rng.random() < 0.8:
+        kinds.append((TIMESTAMP, DOUBLE)[number % 2])
+    letters = "abcdef"
     columns = tuple((f"{letters[i]}{number}", kind) for i, kind in enumerate(kinds))
     return Table(f"t{number}", columns)
 

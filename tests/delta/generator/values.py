@@ -8,10 +8,10 @@ import random
 from decimal import Decimal
 
 INT, BIGINT, STRING, BOOLEAN = "int", "bigint", "string", "boolean"
-DATE, DECIMAL, DOUBLE = "date", "decimal(10,2)", "double"
-TYPES = (INT, BIGINT, STRING, BOOLEAN, DATE, DECIMAL, DOUBLE)
+DATE, DECIMAL, DOUBLE, TIMESTAMP = "date", "decimal(10,2)", "double", "timestamp"
+TYPES = (INT, BIGINT, STRING, BOOLEAN, DATE, DECIMAL, DOUBLE, TIMESTAMP)
 # Result types that only pass through a query: averages differ in the last digit, lists in order.
-APPROXIMATE, LIST = "approximate", "list"
+APPROXIMATE, LIST, STRUCT = "approximate", "list", "struct"
 
 NULLS = 0.25
 DOMAINS: dict[str, tuple] = {
@@ -22,6 +22,10 @@ DOMAINS: dict[str, tuple] = {
     DATE: tuple(datetime.date(2024, month, 1) for month in (1, 2, 3)),
     DECIMAL: (Decimal("0.50"), Decimal("1.25"), Decimal("2.00"), Decimal("-1.25")),
     DOUBLE: (0.5, 1.5, 2.0, -0.25, math.nan),
+    TIMESTAMP: tuple(
+        datetime.datetime(2024, 1, 1, hour, minute)
+        for hour, minute in ((0, 0), (0, 50), (1, 10), (2, 0), (5, 30))
+    ),
 }
 
 
@@ -49,8 +53,8 @@ def literal(value: object, kind: str) -> str:
         return f"CAST(NULL AS {kind.upper()})"
     if kind == STRING:
         return f"'{value}'"
-    if kind == DATE:
-        return f"DATE '{value}'"
+    if kind in (DATE, TIMESTAMP):
+        return f"{kind.upper()} '{value}'"
     if kind == BOOLEAN:
         return str(value).upper()
     if kind == INT:
@@ -72,6 +76,8 @@ def from_json(value: object, kind: str) -> object:
         return None
     if kind == DATE:
         return datetime.date.fromisoformat(value)
+    if kind == TIMESTAMP:
+        return datetime.datetime.fromisoformat(value)
     if kind.startswith("decimal"):
         return Decimal(value)
     if kind == DOUBLE:
