@@ -66,6 +66,8 @@ CALLABLE = (
     "dependencies",
     "set",
     "settings",
+    "threshold_advice",
+    "refresh_stats",
 )
 
 

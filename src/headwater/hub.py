@@ -12,6 +12,7 @@ from headwater.core.names import TableName
 from headwater.core.schedule import parse_duration
 from headwater.core.spec import Status
 from headwater.opening import open_runtime
+from headwater.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -88,7 +89,7 @@ class StreamTable:
         return self.hub.verify(self.name)
 
 
-class Hub:
+class Hub(Upkeep):
     """One named set of stream tables and settings. Spark starts at the first call that needs it."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw, dump
+from headwater.catalog.costs import add_cost
 from headwater.catalog.generation import bump
 from headwater.catalog.processes import ProcessIdentity
 from headwater.catalog.rows import InitiatedBy, RunRow, RunStatus, StreamTableRow, read_run
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime, timedelta
 
+    from headwater.catalog.costs import Cost
     from headwater.catalog.database import Database
     from headwater.core.frontier import Frontier
     from headwater.core.names import TableName
@@ -48,6 +50,7 @@ class Outcome:
         frontier: what the content equals now.
         version: the version of the stream table for which the frontier holds.
         data_timestamp: the age of the content; None leaves the stored one.
+        cost: what it took, for the cost model; None when that tells nothing.
     """
 
     action: Action
@@ -63,6 +66,7 @@ class Outcome:
     apply: ApplyKind = ApplyKind.NONE
     strategy: Sequence[Mapping[str, str]] = ()
     data_timestamp: datetime | None = None
+    cost: Cost | None = None
 
 
 class History:
@@ -107,6 +111,8 @@ class History:
             if state[1] is not Status.SUSPENDED:
                 values["status"] = Status.ACTIVE
             self._update_table(connection, run, values, was=state[1], now=ended)
+            if outcome.cost is not None:
+                add_cost(connection, self._hub, run, outcome, ended)
             return True
 
     def skip(self, run: Run, *, reason_code: str, reason: str, now: datetime | None = None) -> None:

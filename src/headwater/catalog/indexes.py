@@ -18,6 +18,7 @@ def _partial(name: str, where: str, *columns: Column[object], unique: bool = Fal
 
 _d, _h, _j = tables.dependencies.c, tables.history.c, tables.jobs.c
 _p, _i, _b = tables.templates.c, tables.publish_intents.c, tables.batches.c
+_c = tables.costs.c
 
 INDEXES = (
     Index("hw_dependencies_source", _d.hub, _d.source_namespace, _d.source_name),
@@ -33,4 +34,5 @@ INDEXES = (
     Index("hw_templates_hub", _p.hub),
     Index("hw_publish_intents_open", _i.hub, _i.status),
     Index("hw_batches_hub", _b.hub),
+    Index("hw_costs_table", _c.hub, _c.stream_table_id, _c.id),
 )

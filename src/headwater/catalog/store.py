@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from headwater.catalog import generation, hubs, schema, tables
 from headwater.catalog.batches import Batches
+from headwater.catalog.costs import Costs
 from headwater.catalog.database import BUSY_SECONDS, Database
 from headwater.catalog.history import History
 from headwater.catalog.idle import Idle, record_idle
@@ -42,6 +43,7 @@ class Store:
         settings: what `hub.set` stored.
         templates: compiled templates.
         jobs: the queue of the workers.
+        costs: what refreshes took.
         batches: writes that belong together and are not all there yet.
         intents: groups that must appear together.
     """
@@ -57,6 +59,7 @@ class Store:
         self.settings = StoredSettings(self.database)
         self.templates = Templates(self.database)
         self.jobs = Jobs(self.database)
+        self.costs = Costs(self.database)
         self.batches = Batches(self.database)
         self.intents = PublishIntents(self.database, self.leases)
 

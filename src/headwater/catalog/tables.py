@@ -32,7 +32,7 @@ from sqlalchemy import (
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest migration: what this package needs the database to be at."""
 
 VERSION_TABLE = "hw_schema_version"
@@ -278,4 +278,27 @@ batches = Table(
     Column("host", String(255), nullable=False),
     Column("pid", BigInteger, nullable=False),
     Column("process_started", String(128), nullable=False),
+)
+
+costs = Table(
+    "hw_costs",
+    metadata,
+    Column("id", _Serial, primary_key=True, autoincrement=True),
+    _hub(),
+    _stream_table(),
+    Column("generation", BigInteger, nullable=False),
+    Column("measured_at", Timestamp, nullable=False),
+    Column("is_full", Flag, nullable=False),
+    Column("reason_code", String(64), nullable=False),
+    Column("specialisation", String(255), nullable=False),
+    Column("apply", String(16), nullable=False),
+    Column("planned_bytes", BigInteger, nullable=False),
+    Column("planned_rows", BigInteger),
+    Column("delta_rows", BigInteger, nullable=False),
+    Column("source_bytes", BigInteger, nullable=False),
+    Column("warmth", Integer, nullable=False),
+    Column("duration_ms", Double, nullable=False),
+    Column("expected_incremental_ms", Double),
+    Column("expected_full_ms", Double),
+    sqlite_autoincrement=True,
 )

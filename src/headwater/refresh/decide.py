@@ -10,6 +10,8 @@ from headwater.core.spec import Action, RefreshMode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from headwater.refresh.cost import Forecast
+
 MIN_ROWS_FOR_RATIO = 100_000
 """Below this many changed rows a delta is always cheaper than its reading is worth estimating."""
 
@@ -43,6 +45,9 @@ class Situation:
         changes: one per source.
         clock_moved: a temporal filter may let rows in or out although no source changed.
         max_change_ratio: share of a source above which a full refresh is cheaper.
+        strict: a full refresh that nobody asked for is refused: cost is no reason for one then.
+        forecast: what both ways are expected to take.
+        prediction_ratio: how much dearer than a full refresh a delta must be expected to be.
     """
 
     mode: RefreshMode
@@ -56,6 +61,9 @@ class Situation:
     changes: Sequence[SourceChange]
     clock_moved: bool = False
     max_change_ratio: float = 0.15
+    strict: bool = False
+    forecast: Forecast | None = None
+    prediction_ratio: float = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +83,23 @@ class Decision:
 
 def decide(now: Situation) -> Decision:
     """The first rule that applies."""
-    for rule in (_forced, _storage, _idle, _mode, _gap, _verdict, _ratio):
+    return settled(now) or cheaper(now)
+
+
+def settled(now: Situation) -> Decision | None:
+    """The decision where there is no choice between a delta and everything."""
+    for rule in (_forced, _storage, _idle, _mode, _gap, _verdict):
         decision = rule(now)
+        if decision is not None:
+            return decision
+    return None
+
+
+def cheaper(now: Situation) -> Decision:
+    """The cheaper of the two ways: as predicted, or by fixed limits while nothing is predicted."""
+    if now.mode is not RefreshMode.STRICT and not now.strict:
+        predicted = now.forecast is not None and now.forecast.incremental_ms is not None
+        decision = _predicted(now) if predicted else _ratio(now)
         if decision is not None:
             return decision
     changed = [c for c in now.changes if c.kind != "NONE"]
@@ -130,9 +153,20 @@ def _verdict(now: Situation) -> Decision | None:
     return Decision(Action.FULL, code, reason)
 
 
-def _ratio(now: Situation) -> Decision | None:
-    if now.mode is RefreshMode.STRICT:
+def _predicted(now: Situation) -> Decision | None:
+    told = now.forecast
+    if told is None or not told.exceeds(now.prediction_ratio):
         return None
+    return Decision(
+        Action.FULL,
+        "PREDICTED_COST_EXCEEDS_FULL",
+        f"the delta of {told.load.bytes:,} bytes is predicted to take {told.incremental_ms:.0f} ms,"
+        f" over {now.prediction_ratio:g} times the {told.full_ms:.0f} ms of a full refresh "
+        f"({told.samples} samples)",
+    )
+
+
+def _ratio(now: Situation) -> Decision | None:
     for change in now.changes:
         if change.changed_rows is None or not change.total_rows:
             continue

@@ -15,6 +15,7 @@ from headwater.core.errors import InvalidName, InvalidOption
 from headwater.core.names import TableName
 from headwater.core.results import Explanation
 from headwater.delta.change import Change
+from headwater.refresh.advice import explain_cost
 from headwater.refresh.among import as_subqueries
 from headwater.refresh.definitions import resolve
 from headwater.refresh.lifecycle import resolved_for
@@ -110,26 +111,11 @@ def _sql(
 def _cost(
     runtime: Runtime, row: StreamTableRow | None, resolved: Resolved
 ) -> tuple[str, dict[str, Any]]:
-    """What the next refresh has to read, and what earlier ones took."""
+    """What the next refresh has to read, and what both ways are expected to take."""
     if row is None:
         return "no cost is known before the stream table exists", {}
     planned, _ = plan_refresh(runtime, row, view=View.take(runtime), strict=False)
-    windows = {
-        str(n): {"kind": w.kind.value, "how": w.how.value, "planned_bytes": w.planned_bytes}
-        for n, w in planned.windows.items()
-    }
-    runs = [r for r in runtime.store.history.runs(row.name, limit=100) if r.duration_ms]
-    times = {
-        action: sorted(r.duration_ms or 0.0 for r in runs if r.action == action)
-        for action in ("INCREMENTAL", "FULL")
-    }
-    medians = {a: t[len(t) // 2] for a, t in times.items() if t}
-    lines = [f"next: {planned.decision.action} ({planned.decision.reason_code})"]
-    lines += [
-        f"  {n}: {w['kind']} by {w['how']}, {w['planned_bytes']} bytes" for n, w in windows.items()
-    ]
-    lines += [f"median {a}: {ms:.0f} ms" for a, ms in medians.items()]
-    return "\n".join(lines), {"windows": windows, "median_ms": medians}
+    return explain_cost(runtime, planned)
 
 
 def _refresh(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import (
@@ -11,8 +12,9 @@ from headwater.core.errors import (
     StorageDamaged,
 )
 from headwater.core.spec import Action, RefreshMode
-from headwater.refresh.decide import Decision, Situation, SourceChange, decide
+from headwater.refresh.decide import Decision, Situation, SourceChange, decide, settled
 from headwater.refresh.definitions import Stored, changed_view
+from headwater.refresh.outlook import outlook, predicted
 from headwater.refresh.pin import Pin, View, pin
 from headwater.refresh.stages import Planned
 from headwater.sources.iceberg import IcebergSource
@@ -78,7 +80,16 @@ def plan_refresh(
         changes=[_change(name, window) for name, window in windows.items()],
         clock_moved=stored.uses_clock and old is not None and old.clock != clock,
         max_change_ratio=float(runtime.setting("differential_max_change_ratio")),
+        strict=_is_strict(row, strict=strict),
     )
+    ahead = outlook(view, pinned.frontier, windows)
+    if settled(situation) is None:
+        ahead = replace(ahead, forecast=predicted(runtime, row, ahead))
+        situation = replace(
+            situation,
+            forecast=ahead.forecast,
+            prediction_ratio=float(runtime.setting("prediction_ratio")),
+        )
     decision = decide(situation)
     _check_promises(row, windows, decision)
     _check_strict(row, decision, strict=strict)
@@ -90,6 +101,7 @@ def plan_refresh(
         parent=metadata.current_snapshot_id,
         own=head.own.snapshot_id if head.own else None,
         decision=decision,
+        outlook=ahead,
     )
     return planned, pinned
 
@@ -177,9 +189,12 @@ def _check_promises(
             )
 
 
+def _is_strict(row: StreamTableRow, *, strict: bool | None) -> bool:
+    return row.spec.refresh_mode is RefreshMode.STRICT if strict is None else strict
+
+
 def _check_strict(row: StreamTableRow, decision: Decision, *, strict: bool | None) -> None:
-    is_strict = row.spec.refresh_mode is RefreshMode.STRICT if strict is None else strict
-    if is_strict and decision.is_full and not decision.asked_for:
+    if _is_strict(row, strict=strict) and decision.is_full and not decision.asked_for:
         raise FullRefreshRefused(
             f"{row.name} needs a full refresh ({decision.reason_code}: {decision.reason}) "
             "and strict mode forbids it",

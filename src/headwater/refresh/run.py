@@ -30,6 +30,7 @@ from headwater.refresh import stages as stage
 from headwater.refresh.arms import align_arms
 from headwater.refresh.lifecycle import reinitialize, resolved_for
 from headwater.refresh.locks import table_lock
+from headwater.refresh.outlook import measured
 from headwater.refresh.pin import View
 from headwater.refresh.plan import check_schema, plan_refresh
 from headwater.refresh.recover import recover_unrecorded
@@ -187,6 +188,8 @@ def _run(
     planned: Planned,
     started: float,
 ) -> RefreshResult:
+    began = time.perf_counter()
+
     def tell(name: str, moment: str) -> None:
         runtime.events.emit(StageEvent(str(row.name), run.run_id, name, moment))  # type: ignore[arg-type]
 
@@ -241,6 +244,7 @@ def _run(
         apply=ApplyKind.NONE if empty else applied.kind,
         strategy=applied.strategy,
         data_timestamp=None if empty else runtime.clock(),
+        cost=measured(runtime, planned, resolved.hash, applied.kind, began),
     )
     tell(stage.RECORD, "start")
     runtime.store.history.finish(run, outcome)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from headwater.refresh.warmth import Warmth
+
 if TYPE_CHECKING:
     from headwater.catalog.store import Store
     from headwater.observe.events import Events
@@ -31,6 +33,7 @@ class Runtime:
         clock: the current instant, in UTC.
         setting: the value of a setting by name.
         functions: registered user functions.
+        warmth: which statements this process has run.
     """
 
     lake: Lake
@@ -42,3 +45,4 @@ class Runtime:
     clock: Callable[[], datetime]
     setting: Callable[[str], Any]
     functions: Mapping[str, FunctionFact] = field(default_factory=dict)
+    warmth: Warmth = field(default_factory=Warmth)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from headwater.core.frontier import Frontier
     from headwater.core.names import TableName
     from headwater.refresh.decide import Decision
+    from headwater.refresh.outlook import Outlook
     from headwater.sources.source import Window
 
 PIN, WINDOW, DECIDE, COMPILE = "pin", "window", "decide", "compile"
@@ -29,6 +30,7 @@ class Planned:
         parent: snapshot main points to; what publishing will require.
         own: the last commit of a refresh on that line.
         decision: what to do, and why.
+        outlook: what it has to work through, and what that is expected to take.
     """
 
     table: TableName
@@ -38,6 +40,7 @@ class Planned:
     parent: int | None
     own: int | None
     decision: Decision
+    outlook: Outlook
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -11,8 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from headwater.core.names import TableName
-    from headwater.delta.compile import Change, Program
+    from headwater.delta.change import Change
+    from headwater.delta.compile import Program
     from headwater.refresh.definitions import Resolved
+
+LONGEST = 255
+"""Longest name of a specialisation that the catalog keeps."""
 
 
 @dataclass
@@ -79,4 +84,8 @@ def specialisation(changed: Mapping[TableName, Change]) -> str:
     >>> specialisation({})
     'none'
     """
-    return ",".join(f"{t}:{c.name}" for t, c in sorted(changed.items())) or "none"
+    text = ",".join(f"{t}:{c.name}" for t, c in sorted(changed.items())) or "none"
+    if len(text) <= LONGEST:
+        return text
+    digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return f"{text[: LONGEST - 1 - len(digest)]}#{digest}"

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from headwater.core.errors import HeadwaterError, RefreshConflict
 from headwater.core.spec import ApplyKind
-from headwater.delta.change import Change
 from headwater.refresh import among
 from headwater.refresh.fill import Filling
+from headwater.refresh.outlook import changes_in
 from headwater.refresh.plan import source_of
-from headwater.sources.source import Kind
 from headwater.storage.shared import shared_parts
 from headwater.storage.spark import JobCount, settings
 from headwater.storage.stage import Stamp, Written, staged, staged_by, written
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from headwater.core.frontier import Frontier
     from headwater.core.names import TableName
+    from headwater.delta.change import Change
     from headwater.delta.compile import Program
     from headwater.refresh.definitions import Resolved
     from headwater.refresh.pin import View
@@ -135,11 +135,7 @@ def _readable(planned: Planned, sources: Sequence[TableName]) -> list[TableName]
 
 def changes_of(planned: Planned) -> dict[TableName, Change]:
     """Which sources changed, and how: the specialisation of the program."""
-    return {
-        name: Change.APPEND if window.kind is Kind.APPEND else Change.MIXED
-        for name, window in planned.windows.items()
-        if window.kind in (Kind.APPEND, Kind.MIXED)
-    }
+    return changes_in(planned.windows)
 
 
 def apply(

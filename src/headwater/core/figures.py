@@ -1,0 +1,87 @@
+"""Rows of the calls that show how a hub is doing: costs, refreshes, caches, upkeep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdAdvice:
+    """What the cost model knows about one stream table; one row per specialisation, newest first.
+
+    Attributes:
+        name: the stream table.
+        specialisation: which sources had changed, and how; None before the first delta.
+        apply: how those deltas were written.
+        samples: deltas within `prediction_window` that the line goes through.
+        slope: milliseconds per unit of load; None while there is no line.
+        intercept: milliseconds without load.
+        unit: `bytes` or `rows`.
+        spread_ms: median deviation of the times from the line.
+        last_full_ms: the last full refresh, as measured.
+        full_ms: a full refresh with the sources as they were at the newest refresh.
+        current_threshold: part of a source that may change while nothing is predicted.
+        break_even: load in `unit` at which a full refresh becomes the choice; None if never known.
+        confidence: HIGH, MEDIUM or LOW, by the number of samples.
+        last_action: what the newest refresh did.
+        last_reason_code: why.
+        last_at: when.
+        last_ms: what it took.
+        last_expected_ms: what the way not taken was expected to take then.
+        last_right: whether the way taken took no longer than that; None when nothing was expected.
+        reason: why nothing is predicted; empty when something is.
+    """
+
+    name: str
+    specialisation: str | None
+    apply: str | None
+    samples: int
+    slope: float | None
+    intercept: float | None
+    unit: str | None
+    spread_ms: float | None
+    last_full_ms: float | None
+    full_ms: float | None
+    current_threshold: float
+    break_even: float | None
+    confidence: str
+    last_action: str | None
+    last_reason_code: str | None
+    last_at: datetime | None
+    last_ms: float | None
+    last_expected_ms: float | None
+    last_right: bool | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshStats:
+    """The refreshes of one stream table, summed up from the history that is kept."""
+
+    name: str
+    status: str
+    refresh_mode: str
+    is_populated: bool
+    total_refreshes: int
+    successful_refreshes: int
+    failed_refreshes: int
+    incremental_refreshes: int
+    full_refreshes: int
+    total_rows_inserted: int
+    total_rows_deleted: int
+    avg_duration_ms: float | None
+    p95_duration_ms: float | None
+    p99_duration_ms: float | None
+    last_refresh_action: str | None
+    last_refresh_status: str | None
+    last_refresh_at: datetime | None
+    staleness_secs: float | None
+    consecutive_errors: int
+    schedule: str
+    refresh_tier: str
+    last_error_message: str | None
+    downstream_publication: str | None

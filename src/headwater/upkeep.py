@@ -1,0 +1,27 @@
+"""The calls of a hub about cost, caches and maintenance; `Hub` inherits them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headwater.core.figures import RefreshStats, ThresholdAdvice
+    from headwater.refresh.runtime import Runtime
+
+
+class Upkeep:
+    """How a hub stays fast, and how it shows that."""
+
+    _runtime: Runtime
+
+    def threshold_advice(self) -> tuple[ThresholdAdvice, ...]:
+        """What the cost model knows of each stream table, and whether its last choice was right."""
+        from headwater.refresh.advice import threshold_advice
+
+        return threshold_advice(self._runtime)
+
+    def refresh_stats(self) -> tuple[RefreshStats, ...]:
+        """The refreshes of each stream table, summed up; starts no Spark."""
+        from headwater.catalog.stats import refresh_stats
+
+        return refresh_stats(self._runtime.store, self._runtime.clock())
