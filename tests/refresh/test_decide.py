@@ -25,6 +25,12 @@ CALM = Situation(
 ACTIVE = replace(CALM, changes=(CHANGED, QUIET))
 GAP = replace(CHANGED, kind="GAP", how="full", reason_code="SNAPSHOT_EXPIRED", reason="expired")
 HUGE = replace(CHANGED, changed_rows=400_000)
+MB = 1_000_000
+REWRITES = "TOO_MUCH_REWRITTEN"
+REWRITTEN = SourceChange(
+    "default.src", "MIXED", "changes", "CHANGES", "updates", None, 1_000_000, 20 * MB
+)
+SMALL = replace(REWRITTEN, rewritten_bytes=4 * MB)
 
 CASES = [
     (CALM, Action.NO_DATA, "NO_CHANGES"),
@@ -58,6 +64,24 @@ CASES = [
         "CHANGES",
     ),
     (replace(ACTIVE, changes=(replace(HUGE, total_rows=None),)), Action.INCREMENTAL, "CHANGES"),
+    (
+        replace(ACTIVE, changes=(replace(HUGE, changed_rows=20_000, total_rows=5),), by_key=True),
+        Action.FULL,
+        "TOO_MUCH_CHANGED",
+    ),
+    (replace(ACTIVE, changes=(REWRITTEN,), source_bytes=20 * MB), Action.FULL, REWRITES),
+    (replace(ACTIVE, changes=(REWRITTEN,), source_bytes=60 * MB), Action.INCREMENTAL, "CHANGES"),
+    (replace(ACTIVE, changes=(SMALL,), source_bytes=MB), Action.INCREMENTAL, "CHANGES"),
+    (
+        replace(ACTIVE, changes=(REWRITTEN,), source_bytes=20 * MB, max_change_ratio=0.5),
+        Action.INCREMENTAL,
+        "CHANGES",
+    ),
+    (
+        replace(ACTIVE, changes=(REWRITTEN,), source_bytes=20 * MB, strict=True),
+        Action.INCREMENTAL,
+        "CHANGES",
+    ),
 ]
 
 

@@ -15,10 +15,24 @@ if TYPE_CHECKING:
 MIN_ROWS_FOR_RATIO = 100_000
 """Below this many changed rows a delta is always cheaper than its reading is worth estimating."""
 
+MIN_ROWS_BY_KEY = 10_000
+"""The same where each changed row makes all rows of its key be computed again."""
+
+MIN_BYTES_FOR_RATIO = 4 * 1024 * 1024
+"""Below this size the windows of rewritten files are read at once."""
+
+COPIES = 3.0
+"""A rewritten file holds rows that did not change: its bytes count a third of changed rows."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceChange:
-    """What the decision must know about one source's window."""
+    """What the decision must know about one source's window.
+
+    Attributes:
+        changed_rows: rows that were added; None when files were rewritten.
+        rewritten_bytes: what the window reads when files were rewritten, copied rows included.
+    """
 
     table: str
     kind: str
@@ -27,6 +41,7 @@ class SourceChange:
     reason: str
     changed_rows: int | None = None
     total_rows: int | None = None
+    rewritten_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +60,8 @@ class Situation:
         changes: one per source.
         clock_moved: a temporal filter may let rows in or out although no source changed.
         max_change_ratio: share of a source above which a full refresh is cheaper.
+        by_key: a changed row makes all rows of its key be computed again.
+        source_bytes: size of all sources: what a full refresh reads.
         strict: a full refresh that nobody asked for is refused: cost is no reason for one then.
         forecast: what both ways are expected to take.
         prediction_ratio: how much dearer than a full refresh a delta must be expected to be.
@@ -61,6 +78,8 @@ class Situation:
     changes: Sequence[SourceChange]
     clock_moved: bool = False
     max_change_ratio: float = 0.15
+    by_key: bool = False
+    source_bytes: int = 0
     strict: bool = False
     forecast: Forecast | None = None
     prediction_ratio: float = 1.5
@@ -99,7 +118,7 @@ def cheaper(now: Situation) -> Decision:
     """The cheaper of the two ways: as predicted, or by fixed limits while nothing is predicted."""
     if now.mode is not RefreshMode.STRICT and not now.strict:
         predicted = now.forecast is not None and now.forecast.incremental_ms is not None
-        decision = _predicted(now) if predicted else _ratio(now)
+        decision = _predicted(now) if predicted else _ratio(now) or _rewritten(now)
         if decision is not None:
             return decision
     changed = [c for c in now.changes if c.kind != "NONE"]
@@ -170,7 +189,8 @@ def _ratio(now: Situation) -> Decision | None:
     for change in now.changes:
         if change.changed_rows is None or not change.total_rows:
             continue
-        limit = max(MIN_ROWS_FOR_RATIO, change.total_rows * now.max_change_ratio)
+        least = MIN_ROWS_BY_KEY if now.by_key else MIN_ROWS_FOR_RATIO
+        limit = max(least, change.total_rows * now.max_change_ratio)
         if change.changed_rows > limit:
             share = change.changed_rows / change.total_rows
             return Decision(
@@ -180,3 +200,17 @@ def _ratio(now: Situation) -> Decision | None:
                 f"({share:.0%}), above the limit of {now.max_change_ratio:.0%}",
             )
     return None
+
+
+def _rewritten(now: Situation) -> Decision | None:
+    """Rewritten files are read twice and netted row by row; a full refresh reads them once."""
+    read = sum(change.rewritten_bytes for change in now.changes)
+    limit = max(MIN_BYTES_FOR_RATIO, now.source_bytes * now.max_change_ratio * COPIES)
+    if not now.source_bytes or read <= limit:
+        return None
+    return Decision(
+        Action.FULL,
+        "TOO_MUCH_REWRITTEN",
+        f"the windows read {read:,} bytes of rewritten files, all sources have "
+        f"{now.source_bytes:,}: above the limit of {now.max_change_ratio * COPIES:.0%}",
+    )

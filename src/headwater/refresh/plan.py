@@ -12,6 +12,7 @@ from headwater.core.errors import (
     StorageDamaged,
 )
 from headwater.core.spec import Action, RefreshMode
+from headwater.delta.program import LayoutKind
 from headwater.refresh.decide import Decision, Situation, SourceChange, decide, settled
 from headwater.refresh.definitions import Stored, changed_view
 from headwater.refresh.outlook import outlook, predicted
@@ -68,6 +69,7 @@ def plan_refresh(
         view, stored, old, clock=clock, fixed=fixed, advanced=lambda n, h: _arm(runtime, n, h)
     )
     windows = _windows(runtime, view, stored, old, pinned.frontier, without)
+    ahead = outlook(view, pinned.frontier, windows)
     situation = Situation(
         mode=row.spec.refresh_mode,
         forced=full,
@@ -80,9 +82,10 @@ def plan_refresh(
         changes=[_change(name, window) for name, window in windows.items()],
         clock_moved=stored.uses_clock and old is not None and old.clock != clock,
         max_change_ratio=float(runtime.setting("differential_max_change_ratio")),
+        by_key=row.layout.get("kind") == LayoutKind.REPLACE.value,
+        source_bytes=ahead.source_bytes,
         strict=_is_strict(row, strict=strict),
     )
-    ahead = outlook(view, pinned.frontier, windows)
     if settled(situation) is None:
         ahead = replace(ahead, forecast=predicted(runtime, row, ahead))
         situation = replace(
@@ -173,6 +176,7 @@ def _change(name: TableName, window: Window) -> SourceChange:
         reason=window.reason,
         changed_rows=window.added_records if exact else None,
         total_rows=window.total_records,
+        rewritten_bytes=window.planned_bytes if window.kind is Kind.MIXED else 0,
     )
 
 
