@@ -68,6 +68,8 @@ CALLABLE = (
     "settings",
     "threshold_advice",
     "refresh_stats",
+    "cache_stats",
+    "clear_caches",
 )
 
 

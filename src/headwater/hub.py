@@ -104,6 +104,7 @@ class Hub(Upkeep):
     def close(self) -> None:
         """Close the hub; Spark is stopped only if the hub started it."""
         self._runtime.engine.close()
+        self._runtime.templates.close()
         self._runtime.store.close()
 
     @property

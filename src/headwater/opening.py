@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater import project
+from headwater.catalog.shared_cache import SharedCache
 from headwater.catalog.store import DEFAULT_HUB, Store
 from headwater.core.errors import InvalidOption
 from headwater.observe.events import Events
 from headwater.refresh.runtime import Runtime
 from headwater.refresh.templates import Templates
 from headwater.sources.tables import JdbcTables
-from headwater.storage.lake import Lake
+from headwater.storage.lake import Lake, cache_file
 from headwater.storage.spark import Engine
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from headwater.settings import Resolved
+    from headwater.sql.lookup import FunctionFact
 
 SETTINGS_SECONDS = 1.0
 """For how long stored settings are taken from memory."""
@@ -84,16 +86,23 @@ def open_runtime(
     tables = JdbcTables(lake.iceberg_url, lake.catalog)
     _prepare(lake, tables)
     layered = LayeredSettings(store, plan.settings, _checked(settings or {}))
+    functions: dict[str, FunctionFact] = {}
     return Runtime(
         lake=lake,
         store=store,
         tables=tables,
         engine=Engine(lake, given=spark),
         events=Events(),
-        templates=Templates(capacity=lambda: int(layered("template_cache_max_entries"))),
+        templates=Templates(
+            capacity=lambda: int(layered("template_cache_max_entries")),
+            stored=store.templates,
+            shared=SharedCache(cache_file(lake, store.hub)),
+            hub=store.hub,
+            is_private=lambda: bool(functions),
+        ),
         clock=lambda: datetime.now(UTC),
         setting=layered,
-        functions={},
+        functions=functions,
     )
 
 

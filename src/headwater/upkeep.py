@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headwater.core.figures import RefreshStats, ThresholdAdvice
+    from headwater.core.figures import CacheStats, RefreshStats, ThresholdAdvice
     from headwater.refresh.runtime import Runtime
 
 
@@ -25,3 +25,14 @@ class Upkeep:
         from headwater.catalog.stats import refresh_stats
 
         return refresh_stats(self._runtime.store, self._runtime.clock())
+
+    def cache_stats(self) -> CacheStats:
+        """The caches of compiled refreshes: hits in this process, and what each level holds."""
+        return self._runtime.templates.stats()
+
+    def clear_caches(self) -> int:
+        """Empty the caches of compiled refreshes on all levels; returns the entries in the catalog.
+
+        Other processes of this host forget theirs at their next use.
+        """
+        return self._runtime.templates.clear()

@@ -50,7 +50,8 @@ def resolved(query: str) -> Resolved:
     definition = define(query, Tables(tpch().schemas))
     plan = layout(definition)
     key = definition_hash(definition, plan)
-    return Resolved(definition, plan, verdict(definition), key, Seen({}, {}))
+    found = (definition, Seen({}, {}))
+    return Resolved(plan, verdict(definition), key, definition.sources, lambda: found)
 
 
 def test_compile_time_of_every_specialisation() -> None:

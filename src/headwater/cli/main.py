@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headwater.cli.commands import act, define, demo, doctor, init, read, script
+from headwater.cli.commands import act, define, demo, doctor, init, keep, read, script
 from headwater.cli.options import FORMAT_HELP, HUB_HELP
 from headwater.cli.output import Format, Output, show_error
 from headwater.cli.quick import QuickCommand, QuickGroup
@@ -120,6 +120,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "verify": act.verify,
     "doctor": doctor.doctor,
     "settings": read.settings,
+    "cache": keep.cache,
 }
 for name, command in COMMANDS.items():
     app.command(name, cls=QuickCommand, help=help_text(command))(command)

@@ -85,3 +85,32 @@ class RefreshStats:
     refresh_tier: str
     last_error_message: str | None
     downstream_publication: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """The caches of compiled refreshes: hits in this process, sizes as they are.
+
+    Attributes:
+        l1_hits: found in this process.
+        l0_hits: found in the file that processes of this host share.
+        l2_hits: found in the catalog.
+        misses: compiled.
+        evictions: programs that made room for others in this process.
+        l1_size: programs kept in this process.
+        l0_size: entries of the shared file.
+        l2_size: entries in the catalog.
+        l0_skipped_writes: entries not written to the file, because another process was writing.
+        l0_path: where the shared file is; None when there is none.
+    """
+
+    l1_hits: int
+    l0_hits: int
+    l2_hits: int
+    misses: int
+    evictions: int
+    l1_size: int
+    l0_size: int
+    l2_size: int
+    l0_skipped_writes: int
+    l0_path: str | None

@@ -6,7 +6,8 @@ With everything that follows from it: layout, verdict, hash, and the document in
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,10 +31,11 @@ from headwater.sql.lookup import SourceField
 from headwater.storage.spark import PINNED_SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from headwater.core.spec import StreamTableSpec
     from headwater.refresh.runtime import Runtime
+    from headwater.refresh.stored_template import Compiled
     from headwater.sql.definition import Definition
 
 FORMAT = 1
@@ -42,13 +44,35 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Resolved:
-    """A definition that fits the tables as they are."""
+    """A definition that fits the tables as they are.
 
-    definition: Definition
+    Attributes:
+        sources: the tables it reads.
+        found: the operator tree and what it was resolved against; asked for when needed, since a
+            refresh from the caches does without.
+        owner: id and generation of the stream table it belongs to; None for a mere query.
+    """
+
     layout: Layout
     verdict: Verdict
     hash: str
-    seen: Seen
+    sources: tuple[TableName, ...]
+    found: Callable[[], tuple[Definition, Seen]] = field(compare=False, repr=False)
+    owner: tuple[int, int] | None = None
+
+    @cached_property
+    def _found(self) -> tuple[Definition, Seen]:
+        return self.found()
+
+    @property
+    def definition(self) -> Definition:
+        """The query as an operator tree."""
+        return self._found[0]
+
+    @property
+    def seen(self) -> Seen:
+        """What the query was resolved against."""
+        return self._found[1]
 
     @property
     def obstacle(self) -> tuple[str, str] | None:
@@ -136,7 +160,18 @@ def _resolved(
     definition = define(query, lookup)
     plan = layout(definition, unique_key=unique_key)
     key = definition_hash(definition, plan)
-    return Resolved(definition, plan, verdict(definition), key, lookup.seen)
+    found = (definition, lookup.seen)
+    return Resolved(plan, verdict(definition), key, definition.sources, lambda: found)
+
+
+def restored(compiled: Compiled, resolve: Callable[[], Resolved]) -> Resolved:
+    """A definition from a cache; `resolve` compiles it should its operator tree be asked for."""
+
+    def found() -> tuple[Definition, Seen]:
+        resolved = resolve()
+        return resolved.definition, resolved.seen
+
+    return Resolved(compiled.layout, compiled.verdict, compiled.hash, compiled.sources, found)
 
 
 def with_types(resolved: Resolved, columns: Sequence[tuple[str, str]]) -> Resolved:

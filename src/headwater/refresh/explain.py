@@ -73,7 +73,7 @@ def _plan(
             "key": list(layout.key),
             "apply": layout.apply,
         },
-        "sources": [str(s) for s in resolved.definition.sources],
+        "sources": [str(s) for s in resolved.sources],
     }
     return "\n".join(lines), document
 
@@ -86,18 +86,18 @@ def _delta(
         code, reason = resolved.obstacle or ("NOT_INCREMENTAL", "no delta rule")
         text = f"no delta: every refresh is full ({code}: {reason})"
         return text, {"incremental": False, "reason_code": code, "reason": reason}
-    changed = dict.fromkeys(resolved.definition.sources, Change.MIXED)
+    changed = dict.fromkeys(resolved.sources, Change.MIXED)
     program = runtime.templates.program(resolved, changed)
     parts = [f"-- {s.name}\n{pretty(as_subqueries(s.sql))};" for s in program.stages]
     parts.append(f"-- apply: {program.apply.value}\n{pretty(as_subqueries(program.statement))};")
-    names = ", ".join(f"{i} = {s}" for i, s in enumerate(resolved.definition.sources))
+    names = ", ".join(f"{i} = {s}" for i, s in enumerate(resolved.sources))
     text = f"-- sources: {names}\n" + "\n\n".join(parts)
     return text, {
         "incremental": True,
         "apply": program.apply.value,
         "stages": [{"name": s.name, "sql": as_subqueries(s.sql)} for s in program.stages],
         "statement": as_subqueries(program.statement),
-        "sources": [str(s) for s in resolved.definition.sources],
+        "sources": [str(s) for s in resolved.sources],
     }
 
 

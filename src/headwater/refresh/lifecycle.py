@@ -68,7 +68,7 @@ def create(runtime: Runtime, spec: StreamTableSpec) -> StreamTableRow:
     except BaseException:
         runtime.store.tables.remove(spec.name)
         raise
-    runtime.templates.remember(resolved)
+    runtime.templates.remember(resolved, row)
     _warn_keyless(runtime, spec.name, resolved)
     return row
 
@@ -87,7 +87,7 @@ def redefine(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> st
     kind = _classify(runtime, row, resolved, fields)
     new = _new(runtime, spec, resolved, fields)
     reason = f"the query was changed ({kind})"
-    runtime.store.tables.update(
+    renewed = runtime.store.tables.update(
         row.name,
         dependencies=new.dependencies,
         query=spec.query,
@@ -100,7 +100,7 @@ def redefine(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> st
         needs_reinit=row.needs_reinit or kind != "same",
         reinit_reason=row.reinit_reason if kind == "same" else reason,
     )
-    runtime.templates.remember(resolved)
+    runtime.templates.remember(resolved, renewed)
     if kind != "same":
         warn(
             runtime,
@@ -164,31 +164,30 @@ def reinitialize(runtime: Runtime, row: StreamTableRow) -> StreamTableRow:
         if tuple(have) != fields:
             with runtime.engine.exclusive() as session:
                 target.evolve(runtime.engine, session, row.name, have, fields)
-    runtime.templates.remember(resolved)
-    if resolved.hash == row.definition_hash:
-        return row
-    new = _new(runtime, row.spec, resolved, fields)
-    return runtime.store.tables.update(
-        row.name,
-        dependencies=new.dependencies,
-        definition_hash=new.definition_hash,
-        layout=new.layout,
-        columns=new.columns,
-        definition=new.definition,
-        incremental=new.incremental,
-    )
+    if resolved.hash != row.definition_hash:
+        new = _new(runtime, row.spec, resolved, fields)
+        row = runtime.store.tables.update(
+            row.name,
+            dependencies=new.dependencies,
+            definition_hash=new.definition_hash,
+            layout=new.layout,
+            columns=new.columns,
+            definition=new.definition,
+            incremental=new.incremental,
+        )
+    runtime.templates.remember(resolved, row)
+    return row
 
 
 def resolved_for(runtime: Runtime, row: StreamTableRow) -> Resolved:
-    """The resolved definition of a stream table, from the cache or compiled."""
-    known = runtime.templates.resolved(row.definition_hash)
-    if known is not None:
-        return known
-    stored = Stored.read(row.definition)
-    resolved = resolve_stored(runtime, row.spec.query, row.spec.unique_key, stored)
-    resolved = with_types(resolved, row.columns)
-    runtime.templates.remember(resolved)
-    return resolved
+    """The resolved definition of a stream table, from the caches or compiled."""
+
+    def resolve_again() -> Resolved:
+        stored = Stored.read(row.definition)
+        resolved = resolve_stored(runtime, row.spec.query, row.spec.unique_key, stored)
+        return with_types(resolved, row.columns)
+
+    return runtime.templates.definition(row, resolve_again)
 
 
 def _typed(

@@ -101,7 +101,7 @@ def filling_of(
     runtime: Runtime, view: View, planned: Planned, resolved: Resolved, run_id: str
 ) -> Filling:
     """What goes into the holes of this refresh."""
-    sources = resolved.definition.sources
+    sources = resolved.sources
     old = planned.old
     reads = {name: source_of(runtime, view, name) for name in sources}
     return Filling(

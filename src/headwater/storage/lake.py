@@ -5,7 +5,9 @@ Pure description; `storage.spark` turns it into a running session.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote_plus
@@ -101,3 +103,17 @@ class Lake:
         return f"jdbc:postgresql://{url.host}{port}/{url.database}" + (
             f"?{options}" if options else ""
         )
+
+
+def cache_file(lake: Lake, hub: str) -> Path:
+    """Where processes of this host share what they compiled for a hub.
+
+    Beside an embedded catalog, with the rights of its folder; else in the user's own cache folder:
+    whoever can write it decides what refreshes run.
+    """
+    url = make_url(lake.catalog_url)
+    name = f"{blake2b(f'{lake.catalog_url} {hub}'.encode(), digest_size=8).hexdigest()}.lmdb"
+    if url.get_backend_name() == "sqlite" and url.database:
+        return Path(url.database).resolve().parent / "cache" / name
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "headwater" / name
