@@ -70,6 +70,7 @@ CALLABLE = (
     "refresh_stats",
     "cache_stats",
     "clear_caches",
+    "maintain",
 )
 
 

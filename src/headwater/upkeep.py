@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headwater.core.names import TableName
+
 if TYPE_CHECKING:
-    from headwater.core.figures import CacheStats, RefreshStats, ThresholdAdvice
+    from headwater.core.figures import CacheStats, MaintenanceRow, RefreshStats, ThresholdAdvice
     from headwater.refresh.runtime import Runtime
 
 
@@ -36,3 +38,12 @@ class Upkeep:
         Other processes of this host forget theirs at their next use.
         """
         return self._runtime.templates.clear()
+
+    def maintain(self, name: str | None = None) -> tuple[MaintenanceRow, ...]:
+        """Compact stream tables and expire snapshots that nobody needs; all of them without a name.
+
+        Sources are never touched.
+        """
+        from headwater.refresh.maintain import maintain
+
+        return maintain(self._runtime, None if name is None else TableName.parse(name))

@@ -32,7 +32,7 @@ HELP_BUDGET_SECONDS = 0.3
 HEAVY = ("rich", "sqlglot", "sqlalchemy", "pydantic", "pyspark", "pyiceberg", "alembic")
 SPEC_COMMANDS = [
     *("init", "demo", "sql", "create", "alter", "drop", "list", "status", "refresh", "history"),
-    *("explain", "validate", "verify", "doctor", "settings"),
+    *("explain", "validate", "verify", "doctor", "settings", "cache", "maintain"),
 ]
 
 RESULT = RefreshResult(

@@ -11,6 +11,8 @@ from headwater.catalog.codec import Raw
 from headwater.catalog.upsert import insert_row
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from headwater.catalog.database import Database
 
 _P = tables.templates
@@ -75,6 +77,12 @@ class Templates:
         """Forget every template of the hub; returns how many there were."""
         with self._database.write() as connection:
             return connection.execute(delete(_P).where(_P.c.hub == self._hub)).rowcount
+
+    def prune(self, before: datetime) -> int:
+        """Forget templates written before an instant; returns how many there were."""
+        old = delete(_P).where(_P.c.hub == self._hub, _P.c.created_at < before)
+        with self._database.write() as connection:
+            return connection.execute(old).rowcount
 
     def count(self) -> int:
         """How many templates the hub keeps."""

@@ -121,6 +121,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "doctor": doctor.doctor,
     "settings": read.settings,
     "cache": keep.cache,
+    "maintain": keep.maintain,
 }
 for name, command in COMMANDS.items():
     app.command(name, cls=QuickCommand, help=help_text(command))(command)

@@ -114,3 +114,38 @@ class CacheStats:
     l2_size: int
     l0_skipped_writes: int
     l0_path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceRow:
+    """What maintenance did to one stream table.
+
+    Attributes:
+        files_before: data files of the content.
+        files_after: the same afterwards.
+        bytes_before: their size.
+        bytes_after: the same afterwards.
+        delete_files_before: files that mark rows as deleted.
+        delete_files_after: the same afterwards.
+        files_rewritten: data files that were put together.
+        snapshots_before: snapshots of the table, staged ones included.
+        snapshots_after: the same afterwards.
+        versions_expired: old versions that nobody needed.
+        staged_removed: commits that were staged and never published.
+        reason: why nothing was done; empty when something was.
+    """
+
+    name: str
+    files_before: int
+    files_after: int
+    bytes_before: int
+    bytes_after: int
+    delete_files_before: int
+    delete_files_after: int
+    files_rewritten: int
+    snapshots_before: int
+    snapshots_after: int
+    versions_expired: int
+    staged_removed: int
+    duration_ms: float
+    reason: str

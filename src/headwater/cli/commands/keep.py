@@ -1,4 +1,4 @@
-"""Commands that keep a hub fast: `cache`."""
+"""Commands that keep a hub fast: `cache`, `maintain`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,21 @@ from typing import Annotated
 
 import typer
 
-from headwater.cli.options import FormatOption, HubOption
+from headwater.cli.options import FormatOption, HubOption, OptionalName
 from headwater.cli.reach import Reach
+
+_MAINTAIN = (
+    "name",
+    "files_before",
+    "files_after",
+    "bytes_after",
+    "snapshots_before",
+    "snapshots_after",
+    "versions_expired",
+    "staged_removed",
+    "duration_ms",
+    "reason",
+)
 
 
 def cache(
@@ -34,3 +47,24 @@ def cache(
             reach.out.note(f"{removed} entries were removed from the catalog")
         stats = connection.cache_stats()
     reach.out.details(stats)
+
+
+def maintain(
+    ctx: typer.Context,
+    name: OptionalName = None,
+    hub: HubOption = None,
+    form: FormatOption = None,
+) -> None:
+    """Put small files of stream tables together and expire what nobody needs.
+
+    Versions that other stream tables, or reads of several tables at once, still need stay, and so
+    do the newest 20. Sources are never touched. Readers may go on meanwhile.
+
+    Example:
+      headwater maintain
+      headwater maintain totals
+    """
+    reach = Reach.of(ctx, hub, form)
+    with reach.writing() as connection, reach.out.progress("Maintaining …"):
+        rows = connection.maintain(name)
+    reach.out.rows(rows, _MAINTAIN, empty="there are no stream tables")

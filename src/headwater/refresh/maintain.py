@@ -1,0 +1,178 @@
+"""Maintenance of stream tables: few sorted files, short metadata, no snapshot nobody needs.
+
+Sources belong to their users and are never touched.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from headwater.core.figures import MaintenanceRow
+from headwater.core.spec import Status
+from headwater.refresh.arms import dependency_graph
+from headwater.refresh.locks import table_lock
+from headwater.refresh.pin import View
+from headwater.refresh.plan import current_frontier
+from headwater.storage import compact
+from headwater.storage.expire import Expendable, expendable, is_scattered
+from headwater.storage.head import read_head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from headwater.catalog.rows import StreamTableRow
+    from headwater.core.frontier import Frontier
+    from headwater.core.names import TableName
+    from headwater.refresh.runtime import Runtime
+    from headwater.sources.metadata import TableMetadata
+
+READ_FOR = timedelta(minutes=5)
+"""A snapshot younger than this may be in the hands of a query or of a run."""
+
+TEMPLATES_FOR = timedelta(days=7)
+"""Compiled templates older than this leave the catalog; those in use are written again."""
+
+
+def maintain(runtime: Runtime, name: TableName | None = None) -> tuple[MaintenanceRow, ...]:
+    """Maintain one stream table, or all of them and the catalog."""
+    rows = runtime.store.tables.all() if name is None else (runtime.store.tables.get(name),)
+    if name is None:
+        tidy_catalog(runtime)
+    return tuple(_maintained(runtime, row) for row in rows)
+
+
+def tidy_catalog(runtime: Runtime) -> None:
+    """Let old runs and old templates leave the catalog."""
+    days = int(runtime.setting("history_retention_days"))
+    now = runtime.clock()
+    if days:
+        runtime.store.history.prune(now - timedelta(days=days))
+    runtime.store.templates.prune(now - TEMPLATES_FOR)
+
+
+def _maintained(runtime: Runtime, row: StreamTableRow) -> MaintenanceRow:
+    started = time.perf_counter()
+    before = runtime.tables.metadata(row.name)
+    if before is None or before.current_snapshot_id is None:
+        return _told(row, before, before, Expendable((), ()), 0, "there is no content", started)
+    rewritten, reason = 0, ""
+    engine = runtime.engine
+    with table_lock(runtime, row.name):
+        metadata = runtime.tables.metadata(row.name) or before
+        if is_scattered(metadata):
+            with engine.exclusive() as session:
+                key = _sort_key(row, metadata)
+                rewritten = compact.rewrite(engine, session, row.name, metadata, key)
+        metadata = runtime.tables.metadata(row.name) or metadata
+        gone = _expendable(runtime, row, metadata)
+        with engine.exclusive() as session:
+            compact.keep_metadata_short(engine, session, row.name, metadata)
+            if gone.all:
+                compact.expire(engine, session, row.name, gone.all)
+        after = runtime.tables.metadata(row.name)
+    if not rewritten and not gone.all:
+        reason = "there was nothing to do"
+    return _told(row, before, after, gone, rewritten, reason, started)
+
+
+def _sort_key(row: StreamTableRow, metadata: TableMetadata) -> tuple[str, ...]:
+    """The columns that rows are found by; hidden ones count, they are what a merge looks for."""
+    stored = {f.name for f in metadata.current_schema.fields}
+    return tuple(c for c in row.layout.get("key", ()) if c in stored)
+
+
+def _expendable(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -> Expendable:
+    if row.downstream_publication is not None:
+        return Expendable((), ())
+    young = runtime.clock() - READ_FOR
+    return expendable(
+        metadata,
+        needed=needed_versions(runtime, row, metadata),
+        young_ms=int(young.timestamp() * 1000),
+    )
+
+
+def needed_versions(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -> set[int]:
+    """Versions of a stream table that somebody else will ask for.
+
+    Readers need the version their frontier names. Stream tables over the same base tables need one
+    that agrees with theirs, to be read together. A group that somebody committed to publishing
+    needs its staged commits.
+    """
+    view = View.take(runtime)
+    needed: set[int] = set()
+    graph = dependency_graph(runtime)
+    for other in runtime.store.tables.all():
+        if other.name == row.name:
+            continue
+        frontiers = tuple(_frontiers(view, other))
+        for frontier in frontiers:
+            version = frontier.sources.get(row.name)
+            if version is not None and version.snapshot_id is not None:
+                needed.add(version.snapshot_id)
+        if other.status is Status.ACTIVE and graph.base_of(other.name) & graph.base_of(row.name):
+            needed |= {v for f in frontiers for v in _agreeing(metadata, f)}
+    for intent in runtime.store.intents.pending():
+        needed |= {
+            int(value)
+            for member in intent.members
+            for value in member.values()
+            if str(value).isdigit()
+        }
+    return needed
+
+
+def _frontiers(view: View, row: StreamTableRow) -> Iterable[Frontier]:
+    """What the content of a stream table equals, by its commit and by the catalog."""
+    metadata = view.metadata(row.name)
+    if metadata is not None:
+        head = read_head(metadata)
+        known = (head.frontier if head.own is not None else None, current_frontier(row, head))
+        yield from (f for f in known if f is not None)
+    if row.frontier is not None:
+        yield row.frontier
+
+
+def _agreeing(metadata: TableMetadata, frontier: Frontier) -> Iterable[int]:
+    """The newest version that shows the base tables as a frontier does, if there is one."""
+    for snapshot in metadata.ancestry(metadata.current_snapshot_id):
+        shown = read_head(metadata, snapshot.snapshot_id).frontier
+        if shown is None:
+            continue
+        shared = shown.base.keys() & frontier.base.keys()
+        if all(shown.base[b].snapshot_id == frontier.base[b].snapshot_id for b in shared):
+            return (snapshot.snapshot_id,)
+    return ()
+
+
+def _told(
+    row: StreamTableRow,
+    before: TableMetadata | None,
+    after: TableMetadata | None,
+    gone: Expendable,
+    rewritten: int,
+    reason: str,
+    started: float,
+) -> MaintenanceRow:
+    def head(metadata: TableMetadata | None, key: str) -> int:
+        found = metadata.snapshot(metadata.current_snapshot_id) if metadata is not None else None
+        return found.count(key) if found is not None else 0
+
+    return MaintenanceRow(
+        name=str(row.name),
+        files_before=head(before, "total-data-files"),
+        files_after=head(after, "total-data-files"),
+        bytes_before=head(before, "total-files-size"),
+        bytes_after=head(after, "total-files-size"),
+        delete_files_before=head(before, "total-delete-files"),
+        delete_files_after=head(after, "total-delete-files"),
+        files_rewritten=rewritten,
+        snapshots_before=len(before.snapshots) if before is not None else 0,
+        snapshots_after=len(after.snapshots) if after is not None else 0,
+        versions_expired=len(gone.published),
+        staged_removed=len(gone.staged),
+        duration_ms=(time.perf_counter() - started) * 1000,
+        reason=reason,
+    )

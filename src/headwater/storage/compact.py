@@ -1,0 +1,84 @@
+"""The statements of maintenance: compaction, expiry and table properties, by Iceberg's procedures.
+
+Compaction commits a `replace`: neither a change for readers nor a foreign write.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.core.names import literal, quote
+from headwater.storage.target import PROPERTIES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from headwater.core.names import TableName
+    from headwater.sources.metadata import TableMetadata
+    from headwater.storage.spark import Engine
+
+LARGE_BYTES = 1024 * 1024 * 1024
+"""Above this size a file is rewritten for its deleted rows only when they are many."""
+
+_KEPT_PROPERTIES = (
+    "write.metadata.delete-after-commit.enabled",
+    "write.metadata.previous-versions-max",
+)
+
+
+def rewrite(
+    engine: Engine,
+    session: SparkSession,
+    name: TableName,
+    metadata: TableMetadata,
+    key: Sequence[str],
+) -> int:
+    """Put small files together, sorted by the key where there is one; returns files rewritten."""
+    head = metadata.snapshot(metadata.current_snapshot_id)
+    options = {"min-input-files": "2"}
+    if head is not None and head.count("total-files-size") <= LARGE_BYTES:
+        options["delete-file-threshold"] = "1"
+    listed = ", ".join(f"{literal(k)}, {literal(v)}" for k, v in options.items())
+    arguments = [f"table => {literal(str(name))}", f"options => map({listed})"]
+    if key:
+        order = ", ".join(f"{quote(column)} ASC NULLS FIRST" for column in key)
+        arguments += ["strategy => 'sort'", f"sort_order => {literal(order)}"]
+    rows = engine.collect(session, _call(engine, "rewrite_data_files", arguments))
+    return int(rows[0]["rewritten_data_files_count"]) if rows else 0
+
+
+def expire(
+    engine: Engine, session: SparkSession, name: TableName, snapshots: Collection[int]
+) -> None:
+    """Remove snapshots and the files that only they need.
+
+    Iceberg removes by age too unless it is told an instant before all snapshots.
+    """
+    ids = ", ".join(str(int(s)) for s in snapshots)
+    arguments = [
+        f"table => {literal(str(name))}",
+        "older_than => TIMESTAMP '1970-01-02 00:00:00'",
+        f"snapshot_ids => array({ids})",
+    ]
+    engine.collect(session, _call(engine, "expire_snapshots", arguments))
+
+
+def keep_metadata_short(
+    engine: Engine, session: SparkSession, name: TableName, metadata: TableMetadata
+) -> bool:
+    """Let commits remove old metadata files, in tables that do not yet; tells whether it was so."""
+    missing = {
+        key: PROPERTIES[key] for key in _KEPT_PROPERTIES if metadata.properties.get(key) is None
+    }
+    if not missing:
+        return False
+    listed = ", ".join(f"{literal(k)} = {literal(v)}" for k, v in missing.items())
+    table = name.sql(engine.lake.catalog)
+    engine.run(session, f"ALTER TABLE {table} SET TBLPROPERTIES ({listed})")
+    return True
+
+
+def _call(engine: Engine, procedure: str, arguments: Sequence[str]) -> str:
+    return f"CALL {quote(engine.lake.catalog)}.system.{procedure}({', '.join(arguments)})"
