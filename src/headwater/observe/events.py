@@ -44,6 +44,19 @@ class WarningEvent(Event):
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class ScanEvent(Event):
+    """A change window of a source was read once for several stream tables.
+
+    Attributes:
+        readers: stream tables that may read it.
+        rows: its rows, when they are kept on the driver.
+    """
+
+    readers: int
+    rows: int | None
+
+
 @dataclass
 class Events:
     """Hands each event to every listener."""

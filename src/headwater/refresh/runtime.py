@@ -12,6 +12,7 @@ from headwater.refresh.warmth import Warmth
 if TYPE_CHECKING:
     from headwater.catalog.store import Store
     from headwater.observe.events import Events
+    from headwater.refresh.scans import SharedScans
     from headwater.refresh.templates import Templates
     from headwater.sources.tables import TableCatalog
     from headwater.sql.lookup import FunctionFact
@@ -34,6 +35,7 @@ class Runtime:
         setting: the value of a setting by name.
         functions: registered user functions.
         warmth: which statements this process has run.
+        scans: change windows that the refreshes of one round share.
     """
 
     lake: Lake
@@ -46,3 +48,4 @@ class Runtime:
     setting: Callable[[str], Any]
     functions: Mapping[str, FunctionFact] = field(default_factory=dict)
     warmth: Warmth = field(default_factory=Warmth)
+    scans: SharedScans | None = None

@@ -16,11 +16,15 @@ from headwater.graph.selection import Traits, select
 from headwater.refresh.arms import dependency_graph
 from headwater.refresh.pin import View
 from headwater.refresh.run import refresh
+from headwater.refresh.scans import sharing
 from headwater.storage.failures import translate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from headwater.core.frontier import SourceVersion
     from headwater.core.names import TableName
+    from headwater.graph.dependencies import Graph
     from headwater.refresh.runtime import Runtime
 
 
@@ -43,6 +47,25 @@ def refresh_selection(
     traits = {row.name: Traits(row.tier, row.spec.tags) for row in rows}
     chosen = select(selection, graph, traits)
     fixed = _versions(runtime, {base for name in chosen for base in graph.base_of(name)})
+    with sharing(runtime, [row for row in rows if row.name in chosen]) as together:
+        results, errors = _all(together, chosen, graph, full=full, strict=strict, fixed=fixed)
+    if errors:
+        raise RefreshFailed(results, {str(name): e for name, e in errors.items()}) from next(
+            iter(errors.values())
+        )
+    return results
+
+
+def _all(
+    runtime: Runtime,
+    chosen: Sequence[TableName],
+    graph: Graph,
+    *,
+    full: bool,
+    strict: bool | None,
+    fixed: Mapping[TableName, SourceVersion],
+) -> tuple[list[RefreshResult], dict[TableName, HeadwaterError]]:
+    """Refresh one after the other; what failed takes its readers with it."""
     results: list[RefreshResult] = []
     errors: dict[TableName, HeadwaterError] = {}
     for name in chosen:
@@ -58,11 +81,7 @@ def refresh_selection(
                 results.append(refresh(runtime, name, full=full, strict=strict, fixed=fixed))
         except Exception as error:
             errors[name] = translate(error)
-    if errors:
-        raise RefreshFailed(results, {str(name): e for name, e in errors.items()}) from next(
-            iter(errors.values())
-        )
-    return results
+    return results, errors
 
 
 def _versions(runtime: Runtime, bases: set[TableName]) -> dict[TableName, SourceVersion]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from headwater.refresh.pin import View
     from headwater.refresh.runtime import Runtime
     from headwater.refresh.stages import Planned
+    from headwater.sources.iceberg import IcebergSource
     from headwater.sources.source import Window
     from headwater.storage.shared import SharedParts
 
@@ -112,7 +113,11 @@ def filling_of(
         else {
             name: reads[name].snapshot(old.sources[name]) for name in _readable(planned, sources)
         },
-        delta={n: _in_one_task(w) for n, w in planned.windows.items() if w.sql is not None},
+        delta={
+            n: _in_one_task(w, _shared(runtime, planned, reads[n], w) or w.sql)
+            for n, w in planned.windows.items()
+            if w.sql is not None
+        },
         target=planned.table.sql(runtime.lake.catalog),
         run_id=run_id,
         now=instant(planned.new),
@@ -120,9 +125,18 @@ def filling_of(
     )
 
 
-def _in_one_task(window: Window) -> str:
+def _shared(
+    runtime: Runtime, planned: Planned, source: IcebergSource, window: Window
+) -> str | None:
+    """The read of a window that other refreshes of this round read too; None if there are none."""
+    if runtime.scans is None or planned.old is None or planned.decision.is_full:
+        return None
+    since, until = planned.old.sources[source.name], planned.new.sources[source.name]
+    return runtime.scans.read(source, window, since, until)
+
+
+def _in_one_task(window: Window, sql: str) -> str:
     """The read of a window; few rows stay in one task, so that grouping them needs no exchange."""
-    sql = window.sql or ""
     if window.planned_bytes > TINY_BYTES:
         return sql
     return re.sub(r"\A\(SELECT ", "(SELECT /*+ COALESCE(1) */ ", sql)

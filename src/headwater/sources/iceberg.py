@@ -97,6 +97,7 @@ class IcebergSource:
             refused=plan.refused,
             schema_change=plan.schema_change,
             schema_id=metadata.current_schema_id if reads_newest else None,
+            columns=tuple(c.name for c in columns),
         )
 
     def _metadata(self) -> TableMetadata:

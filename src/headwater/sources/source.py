@@ -90,6 +90,7 @@ class Window:
         batches: batch ids those commits carry.
         refused: the cheaper ways that were not possible, in the order they were tried.
         schema_change: set when a used column changed; then kind is GAP.
+        columns: the used columns, as `sql` names them.
         schema_id: the table's schema `sql` was written for when it reads with the newest one
             (`append`, `changes`). Another current schema at the time of the read makes it stale.
     """
@@ -108,6 +109,7 @@ class Window:
     refused: tuple[Refusal, ...] = ()
     schema_change: SchemaChange | None = None
     schema_id: int | None = None
+    columns: tuple[str, ...] = ()
 
     @property
     def needs_netting(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headwater.storage.failures import translate
 
@@ -65,13 +65,11 @@ class SharedParts:
 
     def _kept(self, name: str, sql: str) -> bool:
         """Keep a result on the driver, unless it has too many rows."""
-        frame = self.session.sql(sql)._jdf
-        rows = frame.limit(SMALL_ROWS + 1).collectAsList()
-        if rows.size() > SMALL_ROWS:
+        frame = _on_driver(self.session, sql)
+        if frame is None:
             return False
-        java = self.session._jsparkSession
-        java.createDataFrame(rows, frame.schema()).createOrReplaceTempView(name)
-        self.rows[name] = int(rows.size())
+        frame[0].createOrReplaceTempView(name)
+        self.rows[name] = frame[1]
         return True
 
 
@@ -83,3 +81,29 @@ def shared_parts(session: SparkSession, *, small: bool) -> Iterator[SharedParts]
         yield parts
     finally:
         parts.forget()
+
+
+def keep_for_all_sessions(session: SparkSession, name: str, sql: str, small: bool) -> int | None:
+    """Compute a query once for all sessions of this Spark, which read it as `global_temp.name`.
+
+    Returns:
+        The number of rows when they are on the driver, where `small` ones go.
+    """
+    try:
+        frame = _on_driver(session, sql) if small else None
+        if frame is not None:
+            frame[0].createOrReplaceGlobalTempView(name)
+            return frame[1]
+        session.sql(sql).localCheckpoint().createOrReplaceGlobalTempView(name)
+    except Exception as error:
+        raise translate(error, sql) from error
+    return None
+
+
+def _on_driver(session: SparkSession, sql: str) -> tuple[Any, int] | None:
+    """The rows of a query as part of a plan, and how many; None when there are too many."""
+    frame = session.sql(sql)._jdf
+    rows = frame.limit(SMALL_ROWS + 1).collectAsList()
+    if rows.size() > SMALL_ROWS:
+        return None
+    return session._jsparkSession.createDataFrame(rows, frame.schema()), int(rows.size())

@@ -1,0 +1,134 @@
+"""Change windows that several refreshes of one round read: scanned once, then read by name.
+
+A window is shared when at least two of the chosen stream tables stand at the same version of its
+source. A small one is kept on the driver, with all columns that any of them uses. A larger one is
+kept as blocks of Spark, and only when reading it again costs more than the columns that a reader
+has no use for. Whatever cannot be shared is read by each as ever.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from headwater.core.errors import HeadwaterError
+from headwater.core.names import WEIGHT, quote
+from headwater.observe.events import ScanEvent
+from headwater.refresh.definitions import Stored
+from headwater.storage.shared import keep_for_all_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from headwater.catalog.rows import StreamTableRow
+    from headwater.core.frontier import SourceVersion
+    from headwater.core.names import TableName
+    from headwater.refresh.runtime import Runtime
+    from headwater.sources.iceberg import IcebergSource
+    from headwater.sources.source import Window
+    from headwater.sql.lookup import SourceField
+
+TINY_BYTES = 4 * 1024 * 1024
+"""Up to this size the columns that a reader has no use for cost nothing."""
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Above this size nothing is shared: the blocks would fill the memory."""
+
+WORTH = 1.5
+"""Columns that all readers read together, over those of the shared scan, that make it pay."""
+
+
+@dataclass
+class SharedScans:
+    """The windows of one round.
+
+    Attributes:
+        readers: how many stream tables stand at a version of a source.
+        used: the columns that any of them uses.
+        columns_read: how many columns they read in all.
+        made: scans that were made so far.
+    """
+
+    runtime: Runtime
+    readers: Counter[tuple[TableName, int | None]]
+    used: dict[TableName, dict[str, SourceField]]
+    columns_read: Counter[TableName]
+    made: int = 0
+    _views: dict[tuple[TableName, SourceVersion, SourceVersion], str | None] = field(
+        default_factory=dict
+    )
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def read(
+        self, source: IcebergSource, window: Window, since: SourceVersion, until: SourceVersion
+    ) -> str | None:
+        """The rows of a window out of a shared scan; None when it is not shared."""
+        key = (source.name, since, until)
+        if self.readers[source.name, since.snapshot_id] < 2 or not self._pays(source, window):
+            return None
+        with self._lock:
+            if key not in self._views:
+                self._views[key] = self._scanned(source, window, since, until)
+            view = self._views[key]
+        columns = ", ".join(quote(name) for name in (*window.columns, WEIGHT))
+        return None if view is None else f"(SELECT {columns} FROM {view})"
+
+    def forget(self) -> None:
+        """Drop what is kept."""
+        views = [view for view in self._views.values() if view is not None]
+        self._views.clear()
+        if views:
+            with self.runtime.engine.exclusive() as session:
+                for view in views:
+                    session.catalog.dropGlobalTempView(view.partition(".")[2])
+
+    def _pays(self, source: IcebergSource, window: Window) -> bool:
+        if window.planned_bytes <= TINY_BYTES:
+            return True
+        union = len(self.used[source.name])
+        return (
+            window.planned_bytes <= MOST_BYTES and self.columns_read[source.name] >= WORTH * union
+        )
+
+    def _scanned(
+        self, source: IcebergSource, window: Window, since: SourceVersion, until: SourceVersion
+    ) -> str | None:
+        columns = tuple(self.used[source.name].values())
+        try:
+            whole = source.window(since, until, columns)
+            if whole.sql is None or (whole.kind, whole.how) != (window.kind, window.how):
+                return None
+            name = f"__hw_window_{uuid.uuid4().hex}"
+            with self.runtime.engine.exclusive() as session:
+                small = whole.planned_bytes <= TINY_BYTES
+                rows = keep_for_all_sessions(session, name, f"SELECT * FROM {whole.sql}", small)
+        except HeadwaterError:
+            return None  # each reads it for itself, and tells what is wrong with it
+        self.made += 1
+        count = self.readers[source.name, since.snapshot_id]
+        self.runtime.events.emit(ScanEvent(str(source.name), count, rows))
+        return f"global_temp.{name}"
+
+
+@contextmanager
+def sharing(runtime: Runtime, rows: Iterable[StreamTableRow]) -> Iterator[Runtime]:
+    """Inside, refreshes of these stream tables with the runtime given share their windows."""
+    if not runtime.setting("adaptive_batch_coalescing"):
+        yield runtime
+        return
+    scans = SharedScans(runtime, Counter(), {}, Counter())
+    for row in rows:
+        for name, fields in Stored.read(row.definition).used.items():
+            version = row.frontier.sources.get(name) if row.frontier is not None else None
+            if version is not None:
+                scans.readers[name, version.snapshot_id] += 1
+                scans.used.setdefault(name, {}).update({f.name: f for f in fields})
+                scans.columns_read[name] += len(fields)
+    try:
+        yield replace(runtime, scans=scans)
+    finally:
+        scans.forget()
