@@ -10,7 +10,7 @@ import pytest
 from headwater.core.errors import StreamTableNotFound
 from headwater.core.names import TableName
 from headwater.refresh import maintain
-from headwater.storage import expire
+from headwater.storage import compact, expire
 from headwater.storage.stage import Stamp, staged
 from shared_spark import check, refresh, rows
 
@@ -30,7 +30,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 def prepare(hub: headwater.Hub) -> None:
     hub.sql("CREATE TABLE src (id BIGINT, g INT, x BIGINT) USING iceberg")
     hub.sql("INSERT INTO src VALUES (1, 1, 1)")
-    hub.create_stream_table("plain", "SELECT id, g, x FROM src", unique_key=["id"])
+    hub.create_stream_table("plain", "SELECT id, g, x FROM src")
     hub.create_stream_table("totals", "SELECT g, SUM(x) AS s FROM plain GROUP BY g")
     hub.create_stream_table("aside", "SELECT g, COUNT(*) AS n FROM src GROUP BY g")
 
@@ -87,16 +87,31 @@ def test_maintenance_is_no_change_and_no_foreign_write(hub: headwater.Hub) -> No
     check(hub, "plain", "totals", "aside")
 
 
-def test_a_table_with_odd_names_and_one_without_rows(hub: headwater.Hub) -> None:
-    hub.sql("CREATE TABLE src (`a b` BIGINT, `c``d` INT) USING iceberg")
-    hub.create_stream_table("none", "SELECT `a b`, COUNT(*) AS n FROM src GROUP BY `a b`")
-    hub.create_stream_table("odd", "SELECT `a b`, `c``d` FROM src", unique_key=["a b", "c`d"])
+def test_files_are_put_together_in_the_order_of_the_key(hub: headwater.Hub) -> None:
+    hub.sql("CREATE TABLE odd (`a b` BIGINT, `c``d` INT) USING iceberg")
     for i in range(6):
-        hub.sql(f"INSERT INTO src VALUES ({i}, {i})")
-        refresh(hub, "odd")
+        hub.sql(f"INSERT INTO odd VALUES ({7 * i % 6}, {i})")
+    name = TableName.parse("odd")
+    metadata = hub._runtime.tables.metadata(name)
+    assert metadata is not None
+    engine = hub._runtime.engine
+    with engine.exclusive() as session:
+        assert compact.rewrite(engine, session, name, metadata, ["a b", "c`d"]) == 6
+        assert compact.keep_metadata_short(engine, session, name, metadata)
+    stored = [r["a b"] for r in hub.sql("SELECT `a b` FROM odd").collect()]
+    assert stored == sorted(stored)
+    metadata = hub._runtime.tables.metadata(name)
+    assert metadata is not None
+    with engine.exclusive() as session:
+        assert not compact.keep_metadata_short(engine, session, name, metadata)
+
+
+def test_all_of_them_and_never_a_source(hub: headwater.Hub) -> None:
+    hub.sql("CREATE TABLE src (id BIGINT) USING iceberg")
+    hub.create_stream_table("none", "SELECT id FROM src", initialize=False)
+    hub.create_stream_table("some", "SELECT COUNT(*) AS n FROM src")
     told = {row.name: row for row in hub.maintain()}
-    assert told["default.odd"].files_after == 1
-    assert told["default.none"].files_rewritten == 0
-    check(hub, "odd", "none")
+    assert told["default.none"].reason == "there is no content"
+    assert told["default.some"].reason == "there was nothing to do"
     with pytest.raises(StreamTableNotFound):
         hub.maintain("src")

@@ -1,0 +1,106 @@
+"""Does a big keyed table stay as fast as new? Many small refreshes, with maintenance in between.
+
+    python -m bench.maintenance [--rows N] [--refreshes N] [--every N]
+
+A stream table of 2 M rows with a key and without readers; each refresh brings updates of 100
+neighbouring keys. Marks: after 200 refreshes reading it costs ≤ 1.2 × a freshly written copy, and
+refreshes have not slowed down by more than 20 %. The time of maintenance is told apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import headwater
+from bench.measure import in_turn, median, save
+
+MARKS = {"read": 1.2, "slower": 1.2}
+EDGE = 15
+"""Refreshes at the beginning and at the end whose medians are compared."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--refreshes", type=int, default=200)
+    parser.add_argument("--every", type=int, default=25)
+    parser.add_argument("--warm", type=int, default=5)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        headwater.connect(Path(folder) / "lake") as hub,
+    ):
+        result = run(hub, arguments)
+    save("maintenance", result)
+    return 0 if result["passed"] else 1
+
+
+def run(hub: headwater.Hub, arguments: argparse.Namespace) -> dict[str, Any]:
+    hub.sql(
+        f"CREATE TABLE src USING iceberg TBLPROPERTIES "
+        "('write.metadata.delete-after-commit.enabled' = 'true') AS "
+        f"SELECT id, id % 1000 AS g, id * 3 AS x FROM range(0, {arguments.rows}, 1, 32)"
+    )
+    hub.create_stream_table(
+        "keyed", "SELECT id, g, x FROM src", unique_key=["id"], refresh_mode="INCREMENTAL STRICT"
+    )
+    refreshes: list[float] = []
+    upkeep: list[float] = []
+    for number in range(arguments.warm + arguments.refreshes):
+        start = (number * 7919) % (arguments.rows - 100)
+        hub.sql(f"UPDATE src SET x = x + 1 WHERE id BETWEEN {start} AND {start + 99}")
+        took = timed(lambda: hub.refresh_stream_table("keyed"))
+        if number >= arguments.warm:
+            refreshes.append(took)
+        if number % arguments.every == arguments.every - 1:
+            upkeep.append(timed(lambda: hub.maintain("keyed")))
+            print(f"{number + 1}: refresh {took:.0f} ms, maintenance {upkeep[-1]:.0f} ms")
+    assert hub.verify("keyed").equal
+    reads = read_times(hub)
+    read_ratio = median(reads["kept"]) / median(reads["fresh"])
+    slower = median(refreshes[-EDGE:]) / median(refreshes[:EDGE])
+    print(
+        f"after {len(refreshes)} refreshes: reading {read_ratio:.2f} x a fresh copy, refreshes "
+        f"{slower:.2f} x the first ones ({median(refreshes[-EDGE:]):.0f} ms), maintenance "
+        f"{median(upkeep):.0f} ms every {arguments.every}"
+    )
+    return {
+        "rows": arguments.rows,
+        "refreshes": len(refreshes),
+        "read_ratio": round(read_ratio, 3),
+        "slower": round(slower, 3),
+        "first_ms": round(median(refreshes[:EDGE]), 1),
+        "last_ms": round(median(refreshes[-EDGE:]), 1),
+        "maintenance_ms": [round(ms) for ms in upkeep],
+        "marks": MARKS,
+        "passed": read_ratio <= MARKS["read"] and slower <= MARKS["slower"],
+    }
+
+
+def read_times(hub: headwater.Hub) -> dict[str, list[float]]:
+    hub.sql(
+        "CREATE TABLE fresh USING iceberg AS SELECT id, g, x FROM keyed DISTRIBUTE BY 1 SORT BY id"
+    )
+
+    def read(name: str) -> Callable[[], object]:
+        return lambda: hub.sql(f"SELECT SUM(x), COUNT(DISTINCT g), MAX(id) FROM {name}").collect()
+
+    return in_turn({"kept": read("keyed"), "fresh": read("fresh")}, rounds=9, warm=4)
+
+
+def timed(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return (time.perf_counter() - started) * 1000
+
+
+if __name__ == "__main__":
+    sys.exit(main())
