@@ -106,6 +106,7 @@ def test_files_are_put_together_in_the_order_of_the_key(hub: headwater.Hub) -> N
         assert not compact.keep_metadata_short(engine, session, name, metadata)
 
 
+@pytest.mark.long
 def test_all_of_them_and_never_a_source(hub: headwater.Hub) -> None:
     hub.sql("CREATE TABLE src (id BIGINT) USING iceberg")
     hub.create_stream_table("none", "SELECT id FROM src", initialize=False)

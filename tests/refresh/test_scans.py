@@ -54,6 +54,7 @@ def test_one_scan_per_source_and_round(hub: headwater.Hub) -> None:
     assert hub.spark.sql("SHOW VIEWS IN global_temp").collect() == []
 
 
+@pytest.mark.long
 def test_it_can_be_switched_off(hub: headwater.Hub) -> None:
     seen = prepare(hub)
     hub.set("adaptive_batch_coalescing", False)
@@ -63,6 +64,7 @@ def test_it_can_be_switched_off(hub: headwater.Hub) -> None:
     assert seen == []
 
 
+@pytest.mark.long
 def test_a_column_that_changed_for_one_of_them_is_no_trouble_for_the_others(
     hub: headwater.Hub,
 ) -> None:
