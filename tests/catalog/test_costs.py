@@ -93,7 +93,7 @@ def test_old_costs_leave_and_full_ones_stay_longer(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(costs, "KEPT", 5)
-    monkeypatch.setattr(costs, "_PRUNE_EVERY", 4)
+    monkeypatch.setattr(costs, "_PRUNE_EVERY", 1)
     row = store.tables.add(new())
     finish(store, row, replace(COST, is_full=True))
     for _ in range(20):
@@ -102,8 +102,10 @@ def test_old_costs_leave_and_full_ones_stay_longer(
         kept = connection.execute(
             costs._C.select().where(costs._C.c.stream_table_id == row.id)
         ).all()
-    assert 5 < len(kept) <= 5 + 1 + 4
+    assert len(kept) == 5 + 1
     assert sum(bool(c.is_full) for c in kept) == 1
+    found = store.costs.of(row.id, row.generation)
+    assert [c.cost.is_full for c in found] == [False] * 4 + [True]
 
 
 def test_refresh_stats_sum_up_the_history(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,8 @@ KEPT = 200
 KEPT_FULL = 20
 """Full refreshes kept of one stream table: they are rarer, and needed longer."""
 
-_PRUNE_EVERY = 64
+_PRUNE_EVERY = 32
+"""One of so many refreshes, by chance, removes old costs: most should not pay for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +90,14 @@ class Costs:
                 _C.c.stream_table_id == stream_table_id,
                 _C.c.generation == generation,
             )
-            .order_by(_C.c.id.desc())
+            .order_by(_C.c.is_full.desc(), _C.c.id.desc())
             .limit(KEPT)
         )
         if since is not None:
             query = query.where(or_(_C.c.is_full, _C.c.measured_at >= since))
         with self._database.read() as connection:
-            return tuple(_read(row) for row in connection.execute(query))
+            found = connection.execute(query).all()
+        return tuple(_read(row) for row in sorted(found, key=lambda r: r.id, reverse=True))
 
 
 def add_cost(
@@ -113,9 +116,8 @@ def add_cost(
         "delta_rows": outcome.delta_rows,
         **{name: getattr(cost, name) for name in Cost.__slots__},
     }
-    done = connection.execute(insert(_C).values(values))
-    number = done.inserted_primary_key[0] if done.inserted_primary_key else 0
-    if number % _PRUNE_EVERY == 0:
+    connection.execute(insert(_C).values(values))
+    if os.urandom(1)[0] % _PRUNE_EVERY == 0:
         _prune(connection, run.stream_table_id)
 
 
