@@ -30,7 +30,7 @@ REWRITES = "TOO_MUCH_REWRITTEN"
 REWRITTEN = SourceChange(
     "default.src", "MIXED", "changes", "CHANGES", "updates", None, 1_000_000, 20 * MB
 )
-SMALL = replace(REWRITTEN, rewritten_bytes=4 * MB)
+SMALL = replace(REWRITTEN, rewritten_bytes=MB)
 
 CASES = [
     (CALM, Action.NO_DATA, "NO_CHANGES"),

@@ -18,7 +18,7 @@ MIN_ROWS_FOR_RATIO = 100_000
 MIN_ROWS_BY_KEY = 10_000
 """The same where each changed row makes all rows of its key be computed again."""
 
-MIN_BYTES_FOR_RATIO = 4 * 1024 * 1024
+MIN_BYTES_FOR_RATIO = 1024 * 1024
 """Below this size the windows of rewritten files are read at once."""
 
 COPIES = 3.0
