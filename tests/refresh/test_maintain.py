@@ -97,13 +97,8 @@ def test_files_are_put_together_in_the_order_of_the_key(hub: headwater.Hub) -> N
     engine = hub._runtime.engine
     with engine.exclusive() as session:
         assert compact.rewrite(engine, session, name, metadata, ["a b", "c`d"]) == 6
-        assert compact.keep_metadata_short(engine, session, name, metadata)
     stored = [r["a b"] for r in hub.sql("SELECT `a b` FROM odd").collect()]
     assert stored == sorted(stored)
-    metadata = hub._runtime.tables.metadata(name)
-    assert metadata is not None
-    with engine.exclusive() as session:
-        assert not compact.keep_metadata_short(engine, session, name, metadata)
 
 
 @pytest.mark.long

@@ -67,9 +67,8 @@ def _maintained(runtime: Runtime, row: StreamTableRow) -> MaintenanceRow:
                 rewritten = compact.rewrite(engine, session, row.name, metadata, key)
         metadata = runtime.tables.metadata(row.name) or metadata
         gone = _expendable(runtime, row, metadata)
-        with engine.exclusive() as session:
-            compact.keep_metadata_short(engine, session, row.name, metadata)
-            if gone.all:
+        if gone.all:
+            with engine.exclusive() as session:
                 compact.expire(engine, session, row.name, gone.all)
         after = runtime.tables.metadata(row.name)
     if not rewritten and not gone.all:

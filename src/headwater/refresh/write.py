@@ -37,18 +37,22 @@ SMALL_TARGET_ROWS = 100_000
 """Up to this size a MERGE rewrites the whole table rather than looking for the files it needs."""
 
 _ALWAYS = {"spark.sql.datetime.java8API.enabled": "true"}
-_LIGHT = {
+SMALL_REFRESH = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.join.preferSortMergeJoin": "false",
     **_ALWAYS,
 }
-_HEAVY = {
+"""Session settings of a refresh of few changes into a small stream table."""
+
+LARGE_REFRESH = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "true",
     **_ALWAYS,
 }
+"""Session settings of every other delta."""
+
 TINY_BYTES = 4 * 1024 * 1024
 """Windows up to this size are read by one task."""
 
@@ -254,7 +258,7 @@ def _session_conf(runtime: Runtime, planned: Planned, kind: ApplyKind) -> dict[s
         or head.count("total-data-files") <= SMALL_TARGET_FILES
         or head.count("total-records") <= SMALL_TARGET_ROWS
     )
-    return dict(_LIGHT if small and _window_bytes(planned) <= LIGHT_BYTES else _HEAVY)
+    return dict(SMALL_REFRESH if small and _window_bytes(planned) <= LIGHT_BYTES else LARGE_REFRESH)
 
 
 def _strategy_of(nodes: Sequence[object]) -> tuple[Mapping[str, str], ...]:

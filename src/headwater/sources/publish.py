@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from headwater.sources.tables import JdbcTables
 
 ATTEMPTS = 12
+
+KEPT_DOCUMENTS = 20
+"""So many metadata documents before the newest stay readable; older ones are removed."""
+
 _FIRST_PAUSE = 0.005
 _LONGEST_PAUSE = 0.5
 _SUFFIX = ".metadata.json"
@@ -82,10 +86,12 @@ class MainCommits:
         content = msgspec.json.encode(moved)
         self._files.write(after, gzip.compress(content) if ".gz." in after else content)
         table = (self._tables.catalog, name.namespace, name.name)
-        if self._database.fetch(_SWAP, (after, location, *table, location)):
-            return True
-        self._files.remove(after)
-        return False
+        if not self._database.fetch(_SWAP, (after, location, *table, location)):
+            self._files.remove(after)
+            return False
+        for entry in document.get("metadata-log", ())[: 1 - KEPT_DOCUMENTS]:
+            self._files.remove(entry["metadata-file"])
+        return True
 
 
 def with_main(
@@ -111,7 +117,7 @@ def with_main(
         "current-snapshot-id": snapshot_id,
         "refs": {**refs, MAIN: main},
         "snapshot-log": [*(document.get("snapshot-log") or ()), entry],
-        "metadata-log": [*(document.get("metadata-log") or ()), file],
+        "metadata-log": [*(document.get("metadata-log") or ()), file][-KEPT_DOCUMENTS:],
     }
 
 

@@ -1,4 +1,4 @@
-"""The statements of maintenance: compaction, expiry and table properties, by Iceberg's procedures.
+"""The statements of maintenance: compaction and expiry, by Iceberg's procedures.
 
 Compaction commits a `replace`: neither a change for readers nor a foreign write.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.core.names import literal, quote
-from headwater.storage.target import PROPERTIES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
 
 LARGE_BYTES = 1024 * 1024 * 1024
 """Above this size a file is rewritten for its deleted rows only when they are many."""
-
-_KEPT_PROPERTIES = (
-    "write.metadata.delete-after-commit.enabled",
-    "write.metadata.previous-versions-max",
-)
 
 
 def rewrite(
@@ -63,21 +57,6 @@ def expire(
         f"snapshot_ids => array({ids})",
     ]
     engine.collect(session, _call(engine, "expire_snapshots", arguments))
-
-
-def keep_metadata_short(
-    engine: Engine, session: SparkSession, name: TableName, metadata: TableMetadata
-) -> bool:
-    """Let commits remove old metadata files, in tables that do not yet; tells whether it was so."""
-    missing = {
-        key: PROPERTIES[key] for key in _KEPT_PROPERTIES if metadata.properties.get(key) is None
-    }
-    if not missing:
-        return False
-    listed = ", ".join(f"{literal(k)} = {literal(v)}" for k, v in missing.items())
-    table = name.sql(engine.lake.catalog)
-    engine.run(session, f"ALTER TABLE {table} SET TBLPROPERTIES ({listed})")
-    return True
 
 
 def _call(engine: Engine, procedure: str, arguments: Sequence[str]) -> str:

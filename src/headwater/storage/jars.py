@@ -10,6 +10,7 @@ COORDINATES = (
     f"org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:{ICEBERG_VERSION}",
     "org.xerial:sqlite-jdbc:3.50.3.0",
     "org.postgresql:postgresql:42.7.7",
+    "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0",
 )
 
 

@@ -15,6 +15,7 @@ from urllib.parse import quote_plus
 from sqlalchemy.engine import make_url
 
 from headwater.core.errors import InvalidOption
+from headwater.sources.files import local_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 SPARK_CATALOG = "hw"
 ICEBERG_FILE = "iceberg.db"
 HEADWATER_FILE = "headwater.db"
+BARE_FILES = "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,21 @@ class Lake:
             conf[f"{prefix}.jdbc.user"] = url.username
         if url.password:
             conf[f"{prefix}.jdbc.password"] = str(url.password)
+        return conf
+
+    def refresh_conf(self, *, bare_files: bool) -> dict[str, str]:
+        """The same for sessions that refresh.
+
+        Args:
+            bare_files: write files of a local warehouse without helper processes. Hadoop's own
+                file system starts `chmod` for every file, and once more for a checksum file beside
+                it: eight processes for one small commit.
+        """
+        conf = self.catalog_conf()
+        if bare_files and local_path(self.warehouse) is not None:
+            prefix = f"spark.sql.catalog.{self.catalog}.hadoop.fs.file.impl"
+            conf[prefix] = BARE_FILES
+            conf[f"{prefix}.disable.cache"] = "true"
         return conf
 
     def _jdbc_uri(self) -> str:

@@ -69,7 +69,7 @@ class Engine:
         """The session for user SQL."""
         with self._lock:
             if self._user is None:
-                self._user = self._session()
+                self._user = self._session(self.lake.catalog_conf())
             return self._user
 
     @property
@@ -109,10 +109,12 @@ class Engine:
             self._root = self._user = self._worker = None
             self._owned = False
 
-    def _session(self) -> SparkSession:
+    def _session(self, conf: Mapping[str, str] | None = None) -> SparkSession:
+        """A session of its own; without `conf` one that refreshes."""
         root = self._root_session()
         session = root.newSession()
-        for key, value in {**self.lake.catalog_conf(), **PINNED_SETTINGS}.items():
+        conf = conf or self.lake.refresh_conf(bare_files=self._owned)
+        for key, value in {**conf, **PINNED_SETTINGS}.items():
             session.conf.set(key, value)
         self._use_lake(session)
         return session

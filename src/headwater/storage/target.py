@@ -31,8 +31,6 @@ PROPERTIES = {
     "write.delete.mode": "copy-on-write",
     "write.update.mode": "copy-on-write",
     "write.distribution-mode": "none",
-    "write.metadata.delete-after-commit.enabled": "true",
-    "write.metadata.previous-versions-max": "20",
     "headwater.stream-table": "true",
 }
 
