@@ -8,7 +8,7 @@ export PYTHONPATH := src
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-long lint format types layers coverage goldens docs picture bench lock clean java
+.PHONY: help demo test test-fast test-long test-cluster lint format types layers coverage goldens docs picture bench lock clean java
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -32,6 +32,9 @@ test-fast: $(STAMP) ## Tests that need no JVM and no database server, under a mi
 
 test-long: $(STAMP) java ## Repetitions and long runs: crash rounds, random queries, full workloads.
 	@$(BIN)/python -m pytest -q -m "long" --timeout 7200 $(PYTEST_ARGS)
+
+test-cluster: $(STAMP) java ## The scheduler's tests on a Spark master with two workers on this host.
+	@$(BIN)/python scripts/on_cluster.py $(PYTEST_ARGS)
 
 lint: $(STAMP) ## Lint, format check, file sizes.
 	@$(BIN)/ruff check --quiet .
@@ -59,6 +62,8 @@ picture: $(STAMP) java ## Run the demo and make docs/demo.svg of what it shows.
 
 bench: $(STAMP) java ## Run the benchmarks; results go to bench/results/.
 	@$(BIN)/python -m bench.refresh_floor
+	@$(BIN)/python -m bench.idle_tick
+	@$(BIN)/python -m bench.parallel
 
 lock: $(STAMP) ## Resolve the dependencies again.
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \

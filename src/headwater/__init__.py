@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headwater.core.errors import HeadwaterError, HeadwaterWarning
+from headwater.core.reports import TickReport
 from headwater.core.results import (
     DependencyRow,
     Explanation,
@@ -33,6 +34,7 @@ __all__ = [
     "RefreshResult",
     "StatusRow",
     "StreamTable",
+    "TickReport",
     "Verdict",
     "VerifyReport",
     "__version__",

@@ -71,6 +71,23 @@ CALLABLE = (
     "cache_stats",
     "clear_caches",
     "maintain",
+    "tick",
+    "start",
+    "stop",
+    "worker_pool_status",
+    "parallel_job_status",
+    "worker_allocation_status",
+    "cluster_worker_summary",
+    "metrics_summary",
+    "sla_summary",
+    "recommend_schedule",
+    "health_check",
+    "create_refresh_group",
+    "drop_refresh_group",
+    "gate_source",
+    "ungate_source",
+    "set_fuse",
+    "reset_fuse",
 )
 
 

@@ -14,6 +14,7 @@ from headwater.core.spec import RefreshMode, Status, StreamTableSpec, Tier
 from headwater.placing import placing
 from headwater.refresh import lifecycle
 from headwater.refresh.run import refresh
+from headwater.scheduler.service_level import with_tier
 
 if TYPE_CHECKING:
     from headwater.core.names import TableName
@@ -41,6 +42,8 @@ def declare(
     existing = runtime.store.tables.find(spec.name)
     if existing is not None and if_not_exists:
         return
+    if spec.tier is None:
+        spec = with_tier(runtime, spec)
     with placing(runtime, spec):
         if existing is not None and or_replace:
             lifecycle.change(runtime, existing, spec)
@@ -61,6 +64,8 @@ def alter(runtime: Runtime, name: TableName, given: Mapping[str, Any]) -> None:
     values = dict(given)
     status = _status(values.pop("status")) if "status" in values else None
     spec = _checked(replace(row.spec, **_read(values)))
+    if "sla" in values and values.get("tier") is None:
+        spec = with_tier(runtime, spec)
     with placing(runtime, spec):
         lifecycle.change(runtime, row, spec)
     if status is not None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headwater.arguments import check_function, check_limit, check_text, check_version
-from headwater.core.errors import HeadwaterError, InvalidOption
+from headwater import operations
+from headwater.arguments import check_limit, check_text, check_version
 from headwater.core.names import TableName
 from headwater.core.schedule import parse_duration
 from headwater.core.spec import Status
+from headwater.handle import StreamTable
 from headwater.opening import open_runtime
 from headwater.upkeep import Upkeep
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
         VerifyReport,
     )
     from headwater.observe.events import Event
-    from headwater.opening import SettingShown
     from headwater.refresh.runtime import Runtime
+    from headwater.scheduler.service import Scheduler
     from headwater.storage.lake import Lake
 
 UNSET: Any = object()
@@ -65,35 +65,12 @@ def connect(
     )
 
 
-@dataclass(frozen=True)
-class StreamTable:
-    """A handle on one stream table."""
-
-    name: str
-    hub: Hub
-
-    def refresh(self, *, full: bool = False, strict: bool | None = None) -> RefreshResult:
-        """Refresh it."""
-        return self.hub.refresh_stream_table(self.name, full=full, strict=strict)
-
-    def table(self, *, version: int | None = None) -> DataFrame:
-        """Its visible columns."""
-        return self.hub.table(self.name, version=version)
-
-    def status(self) -> StatusRow:
-        """Its row of `status`."""
-        return self.hub.status(self.name)[0]
-
-    def verify(self) -> VerifyReport:
-        """Compare it with its query at the recorded frontier."""
-        return self.hub.verify(self.name)
-
-
 class Hub(Upkeep):
     """One named set of stream tables and settings. Spark starts at the first call that needs it."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._scheduler: Scheduler | None = None
 
     def __enter__(self) -> Hub:
         return self
@@ -103,6 +80,8 @@ class Hub(Upkeep):
 
     def close(self) -> None:
         """Close the hub; Spark is stopped only if the hub started it."""
+        if self._scheduler is not None:
+            self._scheduler.close()
         self._runtime.engine.close()
         self._runtime.templates.close()
         self._runtime.store.close()
@@ -303,6 +282,31 @@ class Hub(Upkeep):
             return None
         return self.refresh_stream_table(name)
 
+    set = operations.set_setting
+    settings = operations.settings
+    register_function = operations.register_function
+
+    # -- the scheduler -----------------------------------------------------------------------
+
+    tick = operations.tick
+    start = operations.start
+    stop = operations.stop
+    create_refresh_group = operations.create_refresh_group
+    drop_refresh_group = operations.drop_refresh_group
+    gate_source = operations.gate_source
+    ungate_source = operations.ungate_source
+    set_fuse = operations.set_fuse
+    reset_fuse = operations.reset_fuse
+    units = operations.units
+    worker_pool_status = operations.worker_pool_status
+    parallel_job_status = operations.parallel_job_status
+    worker_allocation_status = operations.worker_allocation_status
+    cluster_worker_summary = operations.cluster_worker_summary
+    metrics_summary = operations.metrics_summary
+    sla_summary = operations.sla_summary
+    recommend_schedule = operations.recommend_schedule
+    health_check = operations.health_check
+
     # -- looking -----------------------------------------------------------------------------
 
     def validate(self, query: str) -> Verdict:
@@ -347,38 +351,5 @@ class Hub(Upkeep):
         table = None if name is None else TableName.parse(name)
         return self._runtime.store.dependency_rows(table)
 
-    def set(self, setting: str, value: object) -> None:
-        """Store a setting; every process that uses the hub sees it."""
-        from headwater import settings
 
-        check_text("setting", setting)
-        name, checked = settings.check(setting, value)
-        self._runtime.store.settings.put(name, checked)
-
-    def settings(self) -> dict[str, SettingShown]:
-        """Every setting with its value, where it comes from and what it means."""
-        from headwater.opening import shown_settings
-
-        return shown_settings(self._runtime)
-
-    def register_function(
-        self,
-        name: str,
-        fn: Callable[..., Any],
-        *,
-        deterministic: bool = True,
-        returns: str = "string",
-    ) -> None:
-        """Register a Python function for queries; only deterministic ones can be maintained."""
-        from headwater.refresh.functions import register
-
-        check_text("name", name)
-        check_function(fn)
-        try:
-            register(self._runtime, name, fn, deterministic=deterministic, returns=returns)
-        except HeadwaterError:
-            raise
-        except Exception as error:
-            raise InvalidOption(
-                f"returns cannot be {returns!r}", hint="it is a type of Spark SQL, such as string"
-            ) from error
+__all__ = ["Hub", "StreamTable", "connect"]

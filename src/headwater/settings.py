@@ -79,6 +79,14 @@ class Settings(BaseModel):
     drain_timeout: int = _setting(
         60, "Time a stopping scheduler waits for running refreshes.", unit="s", least=1, most=3600
     )
+    refresh_timeout: int = _setting(
+        0, "Time after which a running refresh is cancelled and tried again; 0 never.",
+        unit="s", least=0, most=86_400,
+    )  # fmt: skip
+    fuse_default_ceiling: int = _setting(
+        0, "Pending changes at which a stream table stops and asks; 0 never.",
+        unit="rows", least=0, most=2_000_000_000,
+    )  # fmt: skip
     allow_circular: bool = _setting(False, "Whether stream tables may read each other in a circle.")
     max_fixpoint_iterations: int = _setting(
         100, "Rounds after which a circle that does not settle fails.", least=1, most=10_000

@@ -51,10 +51,10 @@ def test_who_lost_a_lease_can_do_nothing_with_it(store: Store) -> None:
     assert store.leases.renew(old, TTL, now=NOON) is None
     assert store.leases.release(old) is False
     with pytest.raises(RefreshConflict, match="taken over"):
-        store.intents.add("diamond", [{"name": "t"}], fence=old)
+        store.intents.add("diamond", [{"name": "t"}], fences=[old])
     assert store.intents.pending() == ()
 
-    store.intents.add("diamond", [{"name": "t"}], fence=newer)
+    store.intents.add("diamond", [{"name": "t"}], fences=[newer])
     assert [i.unit_key for i in store.intents.pending()] == ["diamond"]
 
 

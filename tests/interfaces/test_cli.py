@@ -33,6 +33,7 @@ HEAVY = ("rich", "sqlglot", "sqlalchemy", "pydantic", "pyspark", "pyiceberg", "a
 SPEC_COMMANDS = [
     *("init", "demo", "sql", "create", "alter", "drop", "list", "status", "refresh", "history"),
     *("explain", "validate", "verify", "doctor", "settings", "cache", "maintain"),
+    *("graph", "run", "tick", "health", "workers", "jobs"),
 ]
 
 RESULT = RefreshResult(

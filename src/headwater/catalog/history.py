@@ -132,6 +132,7 @@ class History:
         error: HeadwaterError,
         *,
         max_consecutive_errors: int | None = None,
+        counts: bool = True,
         now: datetime | None = None,
     ) -> Status | None:
         """Note that a refresh failed.
@@ -140,6 +141,7 @@ class History:
             run: what `begin` returned.
             error: why it failed.
             max_consecutive_errors: suspend the stream table at so many failures in a row.
+            counts: whether it is one of them; an attempt that is tried again is not.
             now: the time of the failure; None asks the database.
 
         Returns:
@@ -152,8 +154,10 @@ class History:
             state = self._locked_state(connection, run)
             if state is None:
                 return None
-            errors = state[0] + 1
-            full = max_consecutive_errors is not None and errors >= max_consecutive_errors
+            errors = state[0] + counts
+            full = (
+                counts and max_consecutive_errors is not None and errors >= max_consecutive_errors
+            )
             status = Status.SUSPENDED if full else state[1]
             values: dict[str, Any] = {f"last_{key}": value for key, value in told.items()}
             values |= {"consecutive_errors": errors, "status": status, "last_error_at": ended}
@@ -189,13 +193,17 @@ class History:
         with self._database.read() as connection:
             return tuple(read_run(row) for row in connection.execute(query))
 
-    def reconcile(self, *, unseen_after: timedelta | None = None) -> tuple[RunRow, ...]:
-        """Mark runs of dead processes as failed, and return them.
+    def reconcile(
+        self, name: TableName | None = None, *, unseen_after: timedelta | None = None
+    ) -> tuple[RunRow, ...]:
+        """Mark runs of dead processes as failed, of one stream table or of all; returns them.
 
         A process of another host cannot be seen: its runs are left alone unless they are older
         than `unseen_after`.
         """
         running = select(_H).where(_H.c.hub == self._hub, _H.c.status == RunStatus.RUNNING)
+        if name is not None:
+            running = running.where(_H.c.name == str(name))
         with self._database.read() as connection:
             now = self._database.now(connection)
             found = [read_run(row) for row in connection.execute(running)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Index, text
 
-from headwater.catalog import tables
+from headwater.catalog import schedule_tables, tables
 
 
 def _partial(name: str, where: str, *columns: Column[object], unique: bool = False) -> Index:
@@ -19,6 +19,8 @@ def _partial(name: str, where: str, *columns: Column[object], unique: bool = Fal
 _d, _h, _j = tables.dependencies.c, tables.history.c, tables.jobs.c
 _p, _i, _b = tables.templates.c, tables.publish_intents.c, tables.batches.c
 _c = tables.costs.c
+
+_s, _t = schedule_tables.schedule_state.c, schedule_tables.ticks.c
 
 INDEXES = (
     Index("hw_dependencies_source", _d.hub, _d.source_namespace, _d.source_name),
@@ -35,4 +37,6 @@ INDEXES = (
     Index("hw_publish_intents_open", _i.hub, _i.status),
     Index("hw_batches_hub", _b.hub),
     Index("hw_costs_table", _c.hub, _c.stream_table_id, _c.id),
+    Index("hw_schedule_state_hub", _s.hub),
+    Index("hw_ticks_hub", _t.hub, _t.started_at),
 )

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, or_, select, update
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw, dump
+from headwater.core.names import TableName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +44,15 @@ class PublishIntent:
     created_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class GroupsLook:
+    """Which groups are being published; equal looks mean that none came or went between them."""
+
+    last: int
+    pending: tuple[int, ...]
+    staged: Mapping[TableName, int]
+
+
 class PublishIntents:
     """The publish intents of one hub."""
 
@@ -56,17 +66,17 @@ class PublishIntents:
         unit_key: str,
         members: Sequence[Mapping[str, str]],
         *,
-        fence: Lease | None = None,
+        fences: Sequence[Lease] = (),
     ) -> int:
         """Commit to publishing a group; the row survives a power failure.
 
         Args:
             unit_key: the group.
             members: what to publish.
-            fence: a lease that must still be the newest, in the same transaction.
+            fences: leases that must still be the newest, in the same transaction.
         """
         with self._database.write(durable=True) as connection:
-            if fence is not None:
+            for fence in fences:
                 self._leases.check(connection, fence)
             values = {
                 "hub": self._hub,
@@ -100,6 +110,29 @@ class PublishIntents:
             for raw in raws
         )
 
+    def look(self) -> GroupsLook:
+        """The groups that are being published, and the newest group of all."""
+        newest = select(func.max(_I.c.id)).where(_I.c.hub == self._hub).scalar_subquery()
+        query = select(_I.c.id, _I.c.status, _I.c.members).where(
+            _I.c.hub == self._hub, or_(_I.c.status == IntentStatus.PENDING, _I.c.id == newest)
+        )
+        with self._database.read() as connection:
+            found = connection.execute(query).all()
+        if not found:
+            return _NO_GROUPS
+        raws = [Raw(_I.name, ("id", "status", "members"), row, "id") for row in found]
+        open_ = [r for r in raws if r.choice("status", IntentStatus) is IntentStatus.PENDING]
+        return GroupsLook(
+            last=max(r.integer("id") for r in raws),
+            pending=tuple(sorted(r.integer("id") for r in open_)),
+            staged={
+                TableName.parse(m["name"]): int(m["snapshot"])
+                for r in open_
+                for m in r.mappings("members")
+                if "name" in m and "snapshot" in m
+            },
+        )
+
     def complete(self, intent_id: int) -> bool:
         """Note that every member is published; False when it was noted before."""
         with self._database.write() as connection:
@@ -113,3 +146,6 @@ class PublishIntents:
                 .values(status=IntentStatus.DONE, finished_at=self._database.now(connection))
             )
             return done.rowcount == 1
+
+
+_NO_GROUPS = GroupsLook(0, (), {})

@@ -7,31 +7,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw, dump
+from headwater.graph.units import UnitKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime, timedelta
 
     from headwater.catalog.database import Database
 
 _J = tables.jobs
 _COLUMNS = tuple(_J.columns.keys())
-
-
-class UnitKind(StrEnum):
-    """What a worker runs as a whole."""
-
-    SINGLETON = "singleton"
-    ATOMIC_GROUP = "atomic_group"
-    REFRESH_GROUP = "refresh_group"
-    IMMEDIATE_CLOSURE = "immediate_closure"
-    CYCLIC_SCC = "cyclic_scc"
-    FUSED_CHAIN = "fused_chain"
 
 
 class JobStatus(StrEnum):
@@ -43,6 +33,18 @@ class JobStatus(StrEnum):
     RETRYABLE_FAILED = "RETRYABLE_FAILED"
     PERMANENT_FAILED = "PERMANENT_FAILED"
     CANCELLED = "CANCELLED"
+
+
+_ALIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Running jobs of this hub and of the others, and how many hubs have jobs."""
+
+    here: int
+    elsewhere: int
+    hubs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,29 +90,61 @@ class Jobs:
         self._database = database
         self._hub = database.hub
 
-    def enqueue(self, new: NewJob, *, now: datetime | None = None) -> Job | None:
-        """Queue a unit; None while a job of the same unit is queued or running."""
+    def enqueue(
+        self,
+        new: NewJob,
+        *,
+        owner: str | None = None,
+        ttl: timedelta | None = None,
+        now: datetime | None = None,
+    ) -> Job | None:
+        """Queue a unit; None while a job of the same unit is queued or running.
+
+        Args:
+            new: the unit.
+            owner: the scheduler that queues it; its job is cancelled when it is gone.
+            ttl: how long the job may wait before its owner renews it.
+            now: the time to count from; None asks the database.
+        """
         with self._database.write() as connection:
-            values = {
-                "hub": self._hub,
-                "dag_version": new.dag_version,
-                "unit_key": new.unit_key,
-                "unit_kind": new.unit_kind,
-                "members": dump(new.members),
-                "root_id": new.root_id,
-                "status": JobStatus.QUEUED,
-                "scheduler_pid": os.getpid(),
-                "attempt_no": new.attempt_no,
-                "enqueued_at": now or self._database.now(connection),
-                "lease_token": 0,
-            }
-            try:
-                # A savepoint: PostgreSQL gives up the whole transaction at a refused row.
-                with connection.begin_nested():
-                    row = connection.execute(insert(_J).values(values).returning(_J)).one()
-            except IntegrityError:
-                return None
-            return _read(row)
+            return self._enqueue(connection, new, owner, ttl, now)
+
+    def enqueue_all(self, new: Sequence[NewJob], owner: str, ttl: timedelta) -> list[Job | None]:
+        """Queue several units in one transaction; None where one is in flight already."""
+        with self._database.write() as connection:
+            return [self._enqueue(connection, one, owner, ttl, None) for one in new]
+
+    def _enqueue(
+        self,
+        connection: Connection,
+        new: NewJob,
+        owner: str | None,
+        ttl: timedelta | None,
+        now: datetime | None,
+    ) -> Job | None:
+        at = now or self._database.now(connection)
+        values = {
+            "hub": self._hub,
+            "dag_version": new.dag_version,
+            "unit_key": new.unit_key,
+            "unit_kind": new.unit_kind,
+            "members": dump(new.members),
+            "root_id": new.root_id,
+            "status": JobStatus.QUEUED,
+            "scheduler_pid": os.getpid(),
+            "attempt_no": new.attempt_no,
+            "enqueued_at": at,
+            "lease_token": 0,
+            "lease_owner": owner,
+            "lease_expires_at": None if ttl is None else at + ttl,
+        }
+        try:
+            # A savepoint: PostgreSQL gives up the whole transaction at a refused row.
+            with connection.begin_nested():
+                row = connection.execute(insert(_J).values(values).returning(_J)).one()
+        except IntegrityError:
+            return None
+        return _read(row)
 
     def claim(
         self,
@@ -118,15 +152,26 @@ class Jobs:
         ttl: timedelta,
         *,
         job_id: int | None = None,
+        within: Callable[[Load], bool] | None = None,
         now: datetime | None = None,
     ) -> Job | None:
-        """Take the oldest queued job, or the one asked for; two workers never get the same."""
+        """Take the oldest queued job, or the one asked for; two workers never get the same.
+
+        Args:
+            owner: who runs it.
+            ttl: how long it may run before it is renewed.
+            job_id: the job asked for.
+            within: whether another one may run; hubs that share the database ask one by one.
+            now: the time to count from; None asks the database.
+        """
         queued = and_(_J.c.hub == self._hub, _J.c.status == JobStatus.QUEUED)
         if job_id is not None:
             queued = and_(queued, _J.c.job_id == job_id)
         first = select(_J.c.job_id).where(queued).order_by(_J.c.job_id).limit(1)
         with self._database.write() as connection:
             at = now or self._database.now(connection)
+            if within is not None and not within(self._load(connection, at, lock=True)):
+                return None
             found = connection.execute(first.with_for_update(skip_locked=True)).scalar()
             if found is None:
                 return None
@@ -166,29 +211,88 @@ class Jobs:
             held = update(_J).where(self._held(job)).values(ended)
             return connection.execute(held).rowcount == 1
 
-    def reap(self, *, now: datetime | None = None) -> tuple[Job, ...]:
-        """End running jobs whose lease ran out, and return them: their worker is gone."""
+    def renew_all(self, owner: str, ttl: timedelta, *, now: datetime | None = None) -> int:
+        """Keep every job of an owner, queued or running; returns how many there are."""
+        with self._database.write() as connection:
+            at = now or self._database.now(connection)
+            kept = (
+                update(_J)
+                .where(_J.c.hub == self._hub, _J.c.status.in_(_ALIVE), _J.c.lease_owner == owner)
+                .values(lease_expires_at=at + ttl)
+            )
+            return connection.execute(kept).rowcount
+
+    def reap(
+        self,
+        *,
+        is_gone: Callable[[str], bool] | None = None,
+        now: datetime | None = None,
+    ) -> tuple[Job, ...]:
+        """End jobs whose lease ran out, or whose owner is gone, and return them.
+
+        A running job becomes a failed attempt; a queued one is cancelled, its scheduler is gone.
+        """
         detail = "the worker did not renew its lease"
         with self._database.write() as connection:
             at = now or self._database.now(connection)
-            expired = (
-                update(_J)
-                .where(
-                    _J.c.hub == self._hub,
-                    _J.c.status == JobStatus.RUNNING,
-                    or_(_J.c.lease_expires_at.is_(None), _J.c.lease_expires_at <= at),
-                )
-                .values(_ended(JobStatus.RETRYABLE_FAILED, detail, at))
-                .returning(_J)
-            )
-            return tuple(_read(row) for row in connection.execute(expired).all())
+            query = select(_J).where(_J.c.hub == self._hub, _J.c.status.in_(_ALIVE))
+            lost = []
+            for job in [_read(row) for row in connection.execute(query.with_for_update())]:
+                if not _is_lost(job, at, is_gone):
+                    continue
+                running = job.status is JobStatus.RUNNING
+                status = JobStatus.RETRYABLE_FAILED if running else JobStatus.CANCELLED
+                ended = update(_J).where(_J.c.job_id == job.job_id)
+                values = _ended(status, detail, at)
+                lost.append(_read(connection.execute(ended.values(values).returning(_J)).one()))
+            return tuple(lost)
+
+    def load(self) -> Load:
+        """How many jobs run and wait, here and in all hubs of the database."""
+        with self._database.read() as connection:
+            return self._load(connection, self._database.now(connection))
+
+    def loads(self) -> dict[str, tuple[int, int]]:
+        """Hub → running and queued jobs."""
+        with self._database.read() as connection:
+            return self._by_hub(connection, self._database.now(connection))
+
+    def _load(self, connection: Connection, at: datetime, *, lock: bool = False) -> Load:
+        if lock and self._database.dialect == "postgresql":
+            # One hub at a time counts and claims; other rows may go on referring to the hubs.
+            hubs = select(tables.hubs.c.name).order_by(tables.hubs.c.name)
+            connection.execute(hubs.with_for_update(key_share=True)).all()
+        found = self._by_hub(connection, at)
+        here = found.get(self._hub, (0, 0))[0]
+        wanting = {hub for hub, counts in found.items() if any(counts)} | {self._hub}
+        return Load(here, sum(r for r, _ in found.values()) - here, len(wanting))
+
+    def _by_hub(self, connection: Connection, at: datetime) -> dict[str, tuple[int, int]]:
+        query = (
+            select(_J.c.hub, _J.c.status, func.count())
+            .where(_J.c.status.in_(_ALIVE), _J.c.lease_expires_at > at)
+            .group_by(_J.c.hub, _J.c.status)
+        )
+        found: dict[str, tuple[int, int]] = {}
+        for hub, status, count in connection.execute(query):
+            running, queued = found.get(hub, (0, 0))
+            is_running = status == JobStatus.RUNNING.value
+            found[hub] = (running + count, queued) if is_running else (running, queued + count)
+        return found
+
+    def failures(self) -> tuple[Job, ...]:
+        """The last job of each unit whose last attempt failed and may be tried again."""
+        last = select(func.max(_J.c.job_id)).where(_J.c.hub == self._hub).group_by(_J.c.unit_key)
+        query = select(_J).where(_J.c.job_id.in_(last), _J.c.status == JobStatus.RETRYABLE_FAILED)
+        with self._database.read() as connection:
+            return tuple(_read(row) for row in connection.execute(query))
 
     def cancel(self, job_ids: Iterable[int], *, detail: str, now: datetime | None = None) -> int:
         """Cancel queued or running jobs; returns how many."""
         with self._database.write() as connection:
             ended = _ended(JobStatus.CANCELLED, detail, now or self._database.now(connection))
             chosen = and_(_J.c.hub == self._hub, _J.c.job_id.in_(list(job_ids)))
-            alive = _J.c.status.in_([JobStatus.QUEUED, JobStatus.RUNNING])
+            alive = _J.c.status.in_(_ALIVE)
             return connection.execute(update(_J).where(chosen, alive).values(ended)).rowcount
 
     def all(self, *statuses: JobStatus, finished_since: datetime | None = None) -> tuple[Job, ...]:
@@ -201,6 +305,12 @@ class Jobs:
             query = query.where(or_(_J.c.finished_at.is_(None), recent))
         with self._database.read() as connection:
             return tuple(_read(row) for row in connection.execute(query))
+
+    def is_queued(self, job: Job) -> bool:
+        """Whether a job still waits."""
+        query = select(_J.c.status).where(_J.c.hub == self._hub, _J.c.job_id == job.job_id)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar() == JobStatus.QUEUED.value
 
     def prune(self, before: datetime) -> int:
         """Delete jobs that ended before an instant; returns how many."""
@@ -226,6 +336,14 @@ def _ended(status: JobStatus, detail: str | None, at: datetime) -> dict[str, Any
         "retryable": status is JobStatus.RETRYABLE_FAILED if failed else None,
         "lease_expires_at": None,
     }
+
+
+def _is_lost(job: Job, at: datetime, is_gone: Callable[[str], bool] | None) -> bool:
+    if job.lease_expires_at is not None and job.lease_expires_at <= at:
+        return True
+    if job.lease_expires_at is None:
+        return job.status is JobStatus.RUNNING
+    return is_gone is not None and job.lease_owner is not None and is_gone(job.lease_owner)
 
 
 def _read(row: Iterable[Any]) -> Job:

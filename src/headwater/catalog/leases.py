@@ -82,11 +82,13 @@ class Leases:
             )
             return freed.rowcount == 1
 
-    def holder(self, name: str, *, now: datetime | None = None) -> Lease | None:
-        """Who holds a lease now."""
+    def holder(
+        self, name: str, *, hub: str | None = None, now: datetime | None = None
+    ) -> Lease | None:
+        """Who holds a lease now, of this hub or of another one in the database."""
         with self._database.read() as connection:
             at = now or self._database.now(connection)
-            found = self._row(connection, name)
+            found = self._row(connection, name, hub)
             return found[0] if found is not None and found[0].expires_at > at else None
 
     def check(self, connection: Connection, lease: Lease) -> None:
@@ -129,8 +131,10 @@ class Leases:
         token = connection.execute(upsert.returning(_L.c.token)).scalar_one_or_none()
         return None if token is None else int(token)
 
-    def _row(self, connection: Connection, name: str) -> tuple[Lease, ProcessIdentity] | None:
-        query = select(_L).where(_L.c.hub == self._hub, _L.c.name == name)
+    def _row(
+        self, connection: Connection, name: str, hub: str | None = None
+    ) -> tuple[Lease, ProcessIdentity] | None:
+        query = select(_L).where(_L.c.hub == (hub or self._hub), _L.c.name == name)
         row = connection.execute(query).one_or_none()
         if row is None:
             return None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
+    from headwater.catalog.schedule_states import ScheduleState
     from headwater.core.frontier import Frontier
     from headwater.core.names import TableName
 
@@ -129,8 +130,8 @@ class StreamTableRow:
         """The tier in force: hot unless another was given."""
         return self.spec.tier or Tier.HOT
 
-    def shown(self) -> StatusRow:
-        """The row as `status` shows it."""
+    def shown(self, decided: ScheduleState | None = None) -> StatusRow:
+        """The row as `status` shows it, with the last decision of the scheduler."""
         return StatusRow(
             name=str(self.name),
             status=self.status.value,
@@ -152,6 +153,10 @@ class StreamTableRow:
             tags=self.spec.tags,
             comment=self.spec.comment,
             downstream_publication=self.downstream_publication,
+            sla=self.spec.sla,
+            decision_code=decided.decision_code if decided is not None else None,
+            decision_reason=decided.decision_reason if decided is not None else None,
+            decided_at=decided.decided_at if decided is not None else None,
         )
 
 
@@ -208,6 +213,8 @@ class RunRow:
             frontier=self.frontier.versions() if self.frontier else {},
             error_code=self.error_code,
             error_message=self.error_message,
+            tick=self.tick,
+            repeats=self.repeats,
         )
 
 

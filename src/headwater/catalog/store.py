@@ -11,15 +11,20 @@ from headwater.catalog import generation, hubs, schema, tables
 from headwater.catalog.batches import Batches
 from headwater.catalog.costs import Costs
 from headwater.catalog.database import BUSY_SECONDS, Database
+from headwater.catalog.gates import Gates, Groups
 from headwater.catalog.history import History
 from headwater.catalog.idle import Idle, record_idle
 from headwater.catalog.intents import PublishIntents
 from headwater.catalog.jobs import Jobs
 from headwater.catalog.leases import Leases
+from headwater.catalog.outlines import Outlines
+from headwater.catalog.past_runs import PastRuns
 from headwater.catalog.rows import shown_dependency
+from headwater.catalog.schedule_states import ScheduleStates
 from headwater.catalog.settings_store import StoredSettings
 from headwater.catalog.stream_tables import StreamTables
 from headwater.catalog.templates import Templates
+from headwater.catalog.ticks import Ticks
 from headwater.version import __version__
 
 if TYPE_CHECKING:
@@ -46,6 +51,12 @@ class Store:
         costs: what refreshes took.
         batches: writes that belong together and are not all there yet.
         intents: groups that must appear together.
+        past: sums over the history.
+        outlines: stream tables as the scheduler sees them.
+        schedule: what the scheduler remembers of each.
+        gates: sources whose readers wait.
+        groups: declared refresh groups.
+        ticks: what ticks pinned.
     """
 
     def __init__(
@@ -62,6 +73,12 @@ class Store:
         self.costs = Costs(self.database)
         self.batches = Batches(self.database)
         self.intents = PublishIntents(self.database, self.leases)
+        self.past = PastRuns(self.database)
+        self.outlines = Outlines(self.database)
+        self.schedule = ScheduleStates(self.database)
+        self.gates = Gates(self.database)
+        self.groups = Groups(self.database)
+        self.ticks = Ticks(self.database)
 
     def __enter__(self) -> Store:
         return self
@@ -105,7 +122,8 @@ class Store:
     def status_rows(self, name: TableName | None = None) -> tuple[StatusRow, ...]:
         """Stream tables as `status` shows them."""
         rows = self.tables.all() if name is None else (self.tables.get(name),)
-        return tuple(row.shown() for row in rows)
+        decided = self.schedule.all()
+        return tuple(row.shown(decided.get(row.id)) for row in rows)
 
     def history_rows(
         self, name: TableName | None = None, limit: int = 100

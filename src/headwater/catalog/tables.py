@@ -32,7 +32,7 @@ from sqlalchemy import (
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest migration: what this package needs the database to be at."""
 
 VERSION_TABLE = "hw_schema_version"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headwater.cli.commands import act, define, demo, doctor, init, keep, read, script
+from headwater.cli.commands import act, define, demo, doctor, init, keep, read, schedule, script
 from headwater.cli.options import FORMAT_HELP, HUB_HELP
 from headwater.cli.output import Format, Output, show_error
 from headwater.cli.quick import QuickCommand, QuickGroup
@@ -118,6 +118,12 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "explain": read.explain,
     "validate": script.validate,
     "verify": act.verify,
+    "graph": schedule.graph,
+    "run": schedule.run,
+    "tick": schedule.tick,
+    "health": schedule.health,
+    "workers": schedule.workers,
+    "jobs": schedule.jobs,
     "doctor": doctor.doctor,
     "settings": read.settings,
     "cache": keep.cache,

@@ -51,6 +51,11 @@ class HeadwaterError(Exception):
         self.sql = sql
         super().__init__(what)
 
+    @property
+    def is_transient(self) -> bool:
+        """Whether the same refresh may succeed when it is tried again."""
+        return self.kind == "transient"
+
     def __str__(self) -> str:
         parts = [f"{self.code}: {self.what}"]
         if self.place is not None:
@@ -297,6 +302,20 @@ class RunInterrupted(HeadwaterError):
 
     code, kind, summary = "HW5007", "transient", "the process that ran the refresh ended"
     advice = "refresh again: what was not published left no trace"
+
+
+class RefreshCancelled(HeadwaterError):
+    """A refresh took too long, or the scheduler stopped; its Spark jobs were cancelled."""
+
+    code, kind, summary = "HW5008", "transient", "refresh was cancelled"
+    advice = "nothing was published; it is tried again"
+
+
+class SparkLost(HeadwaterError):
+    """Spark, or a part of it, went away during a refresh."""
+
+    code, kind, summary = "HW5009", "transient", "Spark went away during the refresh"
+    advice = "nothing was published; it is tried again, see the logs of Spark for the cause"
 
 
 class PlanBug(HeadwaterError):

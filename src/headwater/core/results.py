@@ -54,7 +54,13 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True)
 class StatusRow:
-    """One stream table as `status` shows it."""
+    """One stream table as `status` shows it.
+
+    Attributes:
+        decision_code: what the scheduler last decided about it, to refresh or not.
+        decision_reason: why.
+        decided_at: when it first decided so.
+    """
 
     name: str
     status: str
@@ -76,11 +82,20 @@ class StatusRow:
     tags: tuple[str, ...]
     comment: str | None
     downstream_publication: str | None = None
+    sla: str | None = None
+    decision_code: str | None = None
+    decision_reason: str | None = None
+    decided_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """One refresh as `history` shows it."""
+    """One refresh as `history` shows it.
+
+    Attributes:
+        tick: the tick that asked for it; all refreshes of a tick read the same source versions.
+        repeats: how many refreshes in a row that had nothing to do this row stands for.
+    """
 
     run_id: str
     name: str
@@ -101,6 +116,8 @@ class HistoryRow:
     frontier: Mapping[str, int | None]
     error_code: str | None
     error_message: str | None
+    tick: int | None = None
+    repeats: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,51 @@ class ScanEvent(Event):
     rows: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class TickEvent(Event):
+    """A tick decided something; `table` is `*`."""
+
+    tick: int
+    units: tuple[str, ...]
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class TierEvent(Event):
+    """The service level of a stream table moved it to another tier."""
+
+    before: str
+    after: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FuseEvent(Event):
+    """Too many changes wait for a stream table: it stopped until its fuse is reset."""
+
+    reason: str
+    name: str = "fuse_blown"
+
+
+@dataclass(frozen=True, slots=True)
+class BackpressureEvent(Event):
+    """Changes of a source pile up; `table` is the source."""
+
+    source: str
+    pending_rows: int
+    consecutive_cycles: int
+    threshold: int
+    name: str = "change_buffer_backpressure"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderEvent(Event):
+    """A coordinator took the lead of a hub, or lost it; `table` is `*`."""
+
+    owner: str
+    leads: bool
+
+
 @dataclass
 class Events:
     """Hands each event to every listener."""

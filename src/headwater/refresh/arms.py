@@ -5,17 +5,20 @@ The lagging arms are refreshed to one pin first; if they still disagree, the tab
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headwater.core.errors import HeadwaterError
 from headwater.graph.dependencies import Graph
 from headwater.refresh.definitions import Stored
 from headwater.refresh.pin import View
 from headwater.refresh.plan import plan_refresh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from headwater.catalog.rows import StreamTableRow
+    from headwater.core.frontier import SourceVersion
     from headwater.core.names import TableName
     from headwater.core.results import RefreshResult
     from headwater.refresh.pin import Pin
@@ -30,23 +33,35 @@ def dependency_graph(runtime: Runtime) -> Graph:
     return Graph.build(reads)
 
 
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """The versions that the arms were brought to, or the reason why they still disagree."""
+
+    fixed: Mapping[TableName, SourceVersion]
+    disagreement: str | None = None
+
+
 def align_arms(
     runtime: Runtime,
     row: StreamTableRow,
     pinned: Pin,
     refresh: Callable[..., RefreshResult],
-) -> str | None:
-    """Refresh the stream tables below to common versions; a reason when they still disagree."""
+) -> Aligned:
+    """Refresh the stream tables below to common versions."""
     graph = dependency_graph(runtime)
     below = graph.upstream({row.name})
     view = pinned.view
     fixed = {base: view.version(base) for base in graph.base_of(row.name)}
     for name in graph.order:
         if name in below:
-            refresh(runtime, name, fixed=fixed)
-    _, again = plan_refresh(runtime, row, view=View.take(runtime))
+            try:
+                refresh(runtime, name, fixed=fixed)
+            except HeadwaterError as error:
+                why = f"{name} could not be brought to the version of the others: {error.what}"
+                return Aligned(fixed, why)
+    _, again = plan_refresh(runtime, row, view=View.take(runtime), fixed=fixed)
     if not again.conflicts:
-        return None
+        return Aligned(fixed)
     tables = ", ".join(str(t) for t in again.conflicts)
     arms = ", ".join(sorted(str(n) for n in Stored.read(row.definition).stream_tables))
-    return f"{arms} do not show the same version of {tables}"
+    return Aligned(fixed, f"{arms} do not show the same version of {tables}")

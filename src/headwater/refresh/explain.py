@@ -128,7 +128,12 @@ def _refresh(
     decision = planned.decision
     old = planned.old.versions() if planned.old else {}
     new = planned.new.versions()
-    lines = ["pin"]
+    last = runtime.store.schedule.all().get(row.id)
+    told = (last.decision_code, last.decision_reason) if last is not None else (None, None)
+    lines = []
+    if told[0] is not None:
+        lines.append(f"last decision of the scheduler\n  {told[0]}: {told[1]}")
+    lines.append("pin")
     lines += [f"  {n}: {old.get(n)} → {v}" for n, v in new.items()]
     lines.append("window")
     lines += [f"  {n}: {w.kind} by {w.how} ({w.reason})" for n, w in planned.windows.items()]
@@ -140,6 +145,7 @@ def _refresh(
         "action": decision.action.value,
         "reason_code": decision.reason_code,
         "reason": decision.reason,
+        "scheduler": {"decision_code": told[0], "decision_reason": told[1]},
     }
 
 

@@ -24,8 +24,7 @@ def register(
     wrapped = udf(fn, returns)
     if not deterministic:
         wrapped = wrapped.asNondeterministic()
-    for session in (runtime.engine.user, runtime.engine.worker):
-        session.udf.register(name, wrapped)
+    runtime.engine.in_every_session(lambda session: session.udf.register(name, wrapped))
     functions = runtime.functions
     assert isinstance(functions, dict)
     functions[name.lower()] = FunctionFact(deterministic=deterministic, type=returns)

@@ -33,8 +33,8 @@ _guard = threading.Lock()
 
 
 @contextmanager
-def table_lock(runtime: Runtime, name: TableName) -> Iterator[None]:
-    """Hold the right to refresh this stream table."""
+def table_lock(runtime: Runtime, name: TableName) -> Iterator[Lease]:
+    """Hold the right to refresh this stream table; several are taken in the order of names."""
     key = (runtime.lake.catalog_url, runtime.store.hub, str(name))
     with _guard:
         lock = _in_process.setdefault(key, threading.Lock())
@@ -44,7 +44,7 @@ def table_lock(runtime: Runtime, name: TableName) -> Iterator[None]:
         keeper = threading.Thread(target=_keep, args=(runtime, lease, stop), daemon=True)
         keeper.start()
         try:
-            yield
+            yield lease
         finally:
             stop.set()
             keeper.join()

@@ -2,12 +2,13 @@
 
 One query reads the metadata location of every table, so the versions are those of one instant.
 Commits of a batch that is still open, or that was not known to be closed before that look, are
-left out in every table: a batch is seen whole or not at all.
+left out in every table: a batch is seen whole or not at all. Members of a group that is being
+published are seen as they will be, all of them, from the moment that the group is committed to.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import SourceMissing
@@ -32,17 +33,37 @@ class View:
     tables: TableCatalog
     locations: Mapping[TableName, str]
     open_batches: frozenset[str]
+    staged: Mapping[TableName, int] = field(default_factory=dict)
 
     @classmethod
     def take(cls, runtime: Runtime) -> View:
-        """Look once. Batches are read first: what is closed by then is complete in the look."""
+        """Look once. Batches are read first: what is closed by then is complete in the look.
+
+        Groups are read before and after the look: one that was committed to or completed meanwhile
+        may be half in it, so the look is taken again.
+        """
         open_batches = runtime.store.batches.open_ids()
-        return cls(runtime.tables, runtime.tables.locations(), open_batches)
+        while True:
+            before = runtime.store.intents.look()
+            locations = runtime.tables.locations()
+            if runtime.store.intents.look() == before:
+                return cls(runtime.tables, locations, open_batches, before.staged)
+
+    def with_staged(self, staged: Mapping[TableName, int]) -> View:
+        """The view in which these staged commits are the content of their tables."""
+        return replace(self, staged={**self.staged, **staged})
 
     def metadata(self, name: TableName) -> TableMetadata | None:
         """The metadata of a table at that instant; None when it was not there."""
         location = self.locations.get(name)
-        return None if location is None else self.tables.metadata_at(name, location)
+        metadata = None if location is None else self.tables.metadata_at(name, location)
+        head = self.staged.get(name)
+        if metadata is None or head is None or head == metadata.current_snapshot_id:
+            return metadata
+        if metadata.snapshot(head) is None:  # read before the commit was staged
+            metadata = self.tables.metadata(name)
+        known = metadata is not None and metadata.snapshot(head) is not None
+        return metadata.with_head(head) if metadata is not None and known else metadata
 
     def version(self, name: TableName) -> SourceVersion:
         """The newest version that may be read."""
@@ -67,7 +88,8 @@ class Pin:
     """The new frontier, and the view it was read from.
 
     Attributes:
-        conflicts: base tables that the stream tables among the sources show at different versions.
+        conflicts: base tables that the stream tables among the sources show at different versions,
+            or at versions of which one holds a batch and another does not.
     """
 
     view: View
@@ -107,8 +129,42 @@ def pin(
         for table, version in below.items():
             if base.setdefault(table, version).snapshot_id != version.snapshot_id:
                 conflicts.add(table)
+    if stored.stream_tables and len(base) > 1:
+        conflicts |= half_batches(view, base)
     frontier = Frontier(versions, base, clock, stored.views)
     return Pin(view, frontier, tuple(sorted(conflicts)))
+
+
+def half_batches(view: View, base: Mapping[TableName, SourceVersion]) -> set[TableName]:
+    """Base tables whose version lacks a batch that the version of another one holds.
+
+    Versions pinned by one look hold all of a batch or nothing of it. Stream tables that are read
+    together may have been refreshed to different looks.
+    """
+    lacking = {table: _batches_after(view, table, version) for table, version in base.items()}
+    if not any(lacking.values()):
+        return set()
+    holding: dict[TableName, set[str]] = {}
+    for table, version in base.items():
+        metadata = view.metadata(table)
+        line = metadata.ancestry(version.snapshot_id) if metadata is not None else ()
+        holding[table] = {snapshot.summary.get(BATCH, "") for snapshot in line}
+    return {
+        table
+        for table, missing in lacking.items()
+        if any(missing & held for other, held in holding.items() if other != table)
+    }
+
+
+def _batches_after(view: View, table: TableName, version: SourceVersion) -> set[str]:
+    """The batches of a base table that a version of it does not hold."""
+    metadata = view.metadata(table)
+    found: set[str] = set()
+    for snapshot in metadata.ancestry(metadata.current_snapshot_id) if metadata is not None else ():
+        if snapshot.snapshot_id == version.snapshot_id:
+            break
+        found.add(snapshot.summary.get(BATCH, ""))
+    return found - {""}
 
 
 def _version(

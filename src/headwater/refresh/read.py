@@ -24,6 +24,9 @@ def read_table(runtime: Runtime, name: TableName, version: int | None = None) ->
     metadata = runtime.tables.metadata(name)
     if metadata is None:
         raise UnknownTable(f"there is no table {name}", hint="see status() and SHOW TABLES")
+    if version is None:
+        # A group that is being published is seen whole from the moment it is committed to.
+        version = runtime.store.intents.look().staged.get(name)
     shown = [f.name for f in metadata.current_schema.fields if not f.name.startswith("__hw_")]
     at = "" if version is None else f" VERSION AS OF {int(version)}"
     columns = ", ".join(quote(c) for c in shown)

@@ -34,7 +34,7 @@ def recover_unrecorded(runtime: Runtime, name: TableName) -> StreamTableRow:
                 _complete(runtime, row, run, head)
         _adopt(runtime, name, head)
     if running:
-        runtime.store.history.reconcile()
+        runtime.store.history.reconcile(name)
     return runtime.store.tables.get(name)
 
 

@@ -214,6 +214,10 @@ class TableMetadata(
                 return schema
         return None
 
+    def with_head(self, snapshot_id: int) -> TableMetadata:
+        """The table as it will be when main is set to a staged snapshot."""
+        return msgspec.structs.replace(self, head=snapshot_id)
+
     def snapshot(self, snapshot_id: int | None) -> Snapshot | None:
         """A snapshot by id; None when it has expired or never was."""
         return self._by_id.get(snapshot_id) if snapshot_id is not None else None

@@ -76,6 +76,9 @@ class TableCatalog(MetadataByName, Protocol):
             names: tables the caller cares about; others may be left out.
         """
 
+    def listing(self) -> list[tuple[str, str, str]]:
+        """Namespace, name and metadata location of every table, as they stand in the catalog."""
+
     def location(self, name: TableName) -> str | None:
         """Metadata location of one table; None if there is no such table."""
 
@@ -168,6 +171,10 @@ class JdbcTables:
             for namespace, name, location in rows
             if location is not None and _reachable(namespace, name)
         }
+
+    def listing(self) -> list[tuple[str, str, str]]:
+        """Every table in one query, without reading names: a tick compares rows by the thousand."""
+        return self._database.fetch(_ALL, [self.catalog])
 
     def location(self, name: TableName) -> str | None:
         """Metadata location of one table."""

@@ -1,7 +1,9 @@
-"""The Spark session of a hub: started at the first need, one session for users, one for refreshes.
+"""The Spark sessions of a hub: started at the first need, one for users, a pool for refreshes.
 
-User SQL runs in a session that never carries refresh settings; refreshes run in a session whose
-result-changing settings are pinned.
+User SQL runs in a session that never carries refresh settings; refreshes run in sessions whose
+result-changing settings are pinned. A refresh has its session for itself: settings of a session
+must not be seen by another run. Sessions are kept and used again, each has a connection to the
+catalog of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import os
 import shutil
 import subprocess
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,7 @@ from headwater.storage.jars import jar_conf
 from headwater.storage.jvm import LOGGING, start_jvm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -44,6 +46,7 @@ _START_SETTINGS: Mapping[str, str] = {
     "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -XX:+UseParallelGC {LOGGING}",
     "spark.sql.shuffle.partitions": str(min(4, os.cpu_count() or 2)),
     "spark.sql.extensions": EXTENSIONS,
+    "spark.scheduler.mode": "FAIR",  # small refreshes are not stuck behind the tasks of a large one
 }
 
 
@@ -57,6 +60,10 @@ class Engine:
     _owned: bool = field(default=False, init=False)
     _user: SparkSession | None = field(default=None, init=False)
     _worker: SparkSession | None = field(default=None, init=False)
+    _idle: list[SparkSession] = field(default_factory=list, init=False)
+    _all: list[SparkSession] = field(default_factory=list, init=False)
+    _prepared: list[Callable[[SparkSession], object]] = field(default_factory=list, init=False)
+    _held: threading.local = field(default_factory=threading.local, init=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
 
     @property
@@ -74,7 +81,7 @@ class Engine:
 
     @property
     def worker(self) -> SparkSession:
-        """The session for refreshes; use it through `exclusive`."""
+        """A session with pinned settings, for statements that need none of their own."""
         with self._lock:
             if self._worker is None:
                 self._worker = self._session()
@@ -82,9 +89,47 @@ class Engine:
 
     @contextmanager
     def exclusive(self) -> Iterator[SparkSession]:
-        """The refresh session, for one run at a time."""
+        """A refresh session that no other thread has meanwhile; the same one when nested."""
+        held: SparkSession | None = getattr(self._held, "session", None)
+        if held is not None:
+            yield held
+            return
         with self._lock:
-            yield self.worker
+            session = self._idle.pop() if self._idle else self._session()
+        self._held.session = session
+        label: str | None = getattr(self._held, "label", None)
+        try:
+            with _labelled(session, label) if label is not None else nullcontext():
+                yield session
+        finally:
+            self._held.session = None
+            with self._lock:
+                if self._root is not None:
+                    self._idle.append(session)
+
+    @contextmanager
+    def labelled(self, label: str) -> Iterator[None]:
+        """Inside, Spark jobs of this thread carry a label, by which `cancel` finds them."""
+        self._held.label = label
+        try:
+            yield
+        finally:
+            self._held.label = None
+
+    def cancel(self, label: str) -> None:
+        """Cancel the Spark jobs that run under a label; starts no Spark."""
+        with self._lock:
+            root = self._root
+        if root is not None:
+            root.sparkContext.cancelJobsWithTag(label)
+
+    def in_every_session(self, prepare: Callable[[SparkSession], object]) -> None:
+        """Do something in all sessions there are, and in those to come."""
+        with self._lock:
+            _ = self.user, self.worker
+            for session in self._all:
+                prepare(session)
+            self._prepared.append(prepare)
 
     def run(self, session: SparkSession, text: str) -> DataFrame:
         """Run one statement; failures of Spark become Headwater errors."""
@@ -107,6 +152,8 @@ class Engine:
             if self._owned and self._root is not None:
                 self._root.stop()
             self._root = self._user = self._worker = None
+            self._idle.clear()
+            self._all.clear()
             self._owned = False
 
     def _session(self, conf: Mapping[str, str] | None = None) -> SparkSession:
@@ -117,6 +164,9 @@ class Engine:
         for key, value in {**conf, **PINNED_SETTINGS}.items():
             session.conf.set(key, value)
         self._use_lake(session)
+        for prepare in self._prepared:
+            prepare(session)
+        self._all.append(session)
         return session
 
     def _use_lake(self, session: SparkSession) -> None:
@@ -229,6 +279,20 @@ class JobCount:
     def total(self) -> int:
         """Jobs started so far."""
         return len(self._context.statusTracker().getJobIdsForGroup(self._run_id))
+
+
+@contextmanager
+def _labelled(session: SparkSession, label: str) -> Iterator[None]:
+    """Jobs of this thread carry a tag and run in a pool of their own, fair to the others."""
+    context = session.sparkContext
+    context.addJobTag(label)
+    context.setInterruptOnCancel(True)
+    context.setLocalProperty("spark.scheduler.pool", threading.current_thread().name)
+    try:
+        yield
+    finally:
+        context.removeJobTag(label)
+        context.setLocalProperty("spark.scheduler.pool", None)
 
 
 __all__ = ["PINNED_SETTINGS", "Engine", "JobCount", "check_java"]

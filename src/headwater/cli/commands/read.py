@@ -29,6 +29,7 @@ _STATUS = (
     "last_refresh_at",
     "data_timestamp",
     "consecutive_errors",
+    "decision_code",
     "last_error",
 )
 _HISTORY = (

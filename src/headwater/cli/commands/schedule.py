@@ -1,0 +1,194 @@
+"""Commands of the scheduler: `run`, `tick`, `jobs`, `workers`, `graph`, `health`."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.options import FormatOption, HubOption, OptionalName
+from headwater.cli.reach import Reach
+
+if TYPE_CHECKING:
+    from headwater.observe.events import Event
+
+UNHEALTHY = 3
+_TICK = ("name", "refresh", "reason_code", "reason")
+_JOBS = (
+    "job_id",
+    "unit_key",
+    "unit_kind",
+    "status",
+    "member_count",
+    "attempt_no",
+    "enqueued_at",
+    "duration_ms",
+    "outcome_detail",
+)
+_WORKERS = (
+    "hub",
+    "workers_used",
+    "workers_quota",
+    "workers_queued",
+    "cluster_active",
+    "cluster_max",
+)
+_HEALTH = ("check_name", "severity", "detail")
+_GRAPH = ("name", "source", "source_type", "columns_used")
+
+
+class Drawing(StrEnum):
+    """How `graph` shows the graph."""
+
+    ROWS = "rows"
+    MERMAID = "mermaid"
+    DOT = "dot"
+    UNITS = "units"
+
+
+def run(ctx: typer.Context, hub: HubOption = None, form: FormatOption = None) -> None:
+    """Run the scheduler in the foreground until it is told to stop.
+
+    One line for each refresh. SIGTERM and Ctrl-C stop it: refreshes that run are waited for, as
+    long as the setting drain_timeout says. Several schedulers may run for one hub: one leads, the
+    others take over when it dies.
+
+    Example:
+      headwater run
+    """
+    reach = Reach.of(ctx, hub, form)
+    stop = threading.Event()
+    with reach.writing() as connection:
+        from headwater.observe.logs import configured
+
+        log = configured(str(connection.settings()["log_format"].value))
+        end = connection.subscribe(lambda event: _log(log, event))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+        connection.start()
+        log.info("scheduler_started", hub=connection.name)
+        while not stop.wait(1.0):
+            pass
+        log.info("scheduler_stopping")
+        ended = connection.stop(drain=True)
+        end()
+        log.info("scheduler_stopped", drained=ended)
+
+
+def tick(
+    ctx: typer.Context,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show also the stream tables that were not due.")
+    ] = False,
+    hub: HubOption = None,
+    form: FormatOption = None,
+) -> None:
+    """Run one round of the scheduler, until its refreshes are done.
+
+    One line for each stream table that was due tells why. The exit code is 1 when one failed.
+
+    Example:
+      headwater tick
+      headwater tick --all
+    """
+    reach = Reach.of(ctx, hub, form)
+    with reach.writing() as connection, reach.out.progress("Looking for changes …") as tell:
+        end = connection.subscribe(lambda event: tell(f"Refreshing {event.table} …"))
+        report = connection.tick()
+        end()
+    rows = [c for c in report.choices if every or c.refresh or c.reason_code == "UPSTREAM_FAILED"]
+    reach.out.rows(rows, _TICK, empty="nothing was due")
+    for name, error in report.errors.items():
+        reach.out.note(f"{name}: {error}")
+    if report.errors:
+        raise typer.Exit(1)
+
+
+def jobs(
+    ctx: typer.Context,
+    age: Annotated[
+        int, typer.Option("--age", min=0, help="Show jobs that ended in the last seconds.")
+    ] = 300,
+    hub: HubOption = None,
+    form: FormatOption = None,
+) -> None:
+    """Show the jobs that wait, run, or ended lately.
+
+    Example:
+      headwater jobs --age 3600
+    """
+    reach = Reach.of(ctx, hub, form)
+    with reach.reading() as connection:
+        rows = connection.parallel_job_status(age)
+    reach.out.rows(rows, _JOBS, empty="there are no jobs")
+
+
+def workers(ctx: typer.Context, hub: HubOption = None, form: FormatOption = None) -> None:
+    """Show how many workers each hub uses, may use and waits for.
+
+    Example:
+      headwater workers
+    """
+    reach = Reach.of(ctx, hub, form)
+    with reach.reading() as connection:
+        rows = connection.worker_allocation_status()
+    reach.out.rows(rows, _WORKERS)
+
+
+def health(ctx: typer.Context, hub: HubOption = None, form: FormatOption = None) -> None:
+    """Check the health of the hub.
+
+    The exit code is 3 when a check warns or fails.
+
+    Example:
+      headwater health --format json
+    """
+    reach = Reach.of(ctx, hub, form)
+    with reach.reading() as connection:
+        rows = connection.health_check()
+    reach.out.rows(rows, _HEALTH)
+    if any(row.severity != "OK" for row in rows):
+        raise typer.Exit(UNHEALTHY)
+
+
+def graph(
+    ctx: typer.Context,
+    name: OptionalName = None,
+    drawing: Annotated[
+        Drawing, typer.Option("--as", help="Rows, a Mermaid or DOT drawing, or the units.")
+    ] = Drawing.ROWS,
+    hub: HubOption = None,
+    form: FormatOption = None,
+) -> None:
+    """Show what reads what, and what is refreshed as a whole.
+
+    Example:
+      headwater graph
+      headwater graph --as mermaid
+    """
+    from headwater.graph.drawing import dot, mermaid
+
+    reach = Reach.of(ctx, hub, form)
+    with reach.reading() as connection:
+        if drawing is Drawing.UNITS:
+            found = connection.units()
+            reach.out.rows(found, ("kind", "members", "key"), empty="there are no stream tables")
+            return
+        rows = connection.dependencies(name)
+    if drawing is Drawing.ROWS:
+        reach.out.rows(rows, _GRAPH, empty="there are no stream tables")
+        return
+    arrows = [(row.source, row.name) for row in rows]
+    text = mermaid(arrows) if drawing is Drawing.MERMAID else dot(arrows)
+    reach.out.document(text, {"drawing": text})
+
+
+def _log(log: object, event: Event) -> None:
+    from headwater.observe.logs import line
+
+    told = line(event)
+    if told is not None:
+        log.info(told[0], **told[1])  # type: ignore[attr-defined]

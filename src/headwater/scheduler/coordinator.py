@@ -1,0 +1,322 @@
+"""One coordinator of a hub: looks, decides with the pure tick, dispatches, records.
+
+Used from one thread at a time. `tick` is one whole round, until its refreshes are done; the daemon
+calls `begin` and `pump` instead, so that a slow refresh does not delay the ticks after it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from headwater.catalog.schedule_states import FuseState
+from headwater.core.errors import HeadwaterError, StreamTableNotFound
+from headwater.core.names import TableName
+from headwater.core.reports import TickChoice, TickReport
+from headwater.core.schedule import Every
+from headwater.core.spec import Status
+from headwater.observe.events import TickEvent
+from headwater.observe.metrics import Metrics
+from headwater.refresh.recover import recover_unrecorded
+from headwater.refresh.scans import sharing
+from headwater.refresh.together import complete_intents
+from headwater.scheduler.dispatcher import Dispatcher, Pinned, is_gone
+from headwater.scheduler.ledger import Ledger
+from headwater.scheduler.recording import Recorder
+from headwater.scheduler.tick import tick
+from headwater.scheduler.tick_budget import MAX_ATTEMPTS, retry_after
+from headwater.scheduler.tick_state import Choice, Decisions, Limits, Retry
+from headwater.scheduler.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    from headwater.catalog.jobs import Job
+    from headwater.core.frontier import SourceVersion
+    from headwater.core.results import RefreshResult
+    from headwater.refresh.runtime import Runtime
+    from headwater.scheduler.execute import UnitResult
+    from headwater.scheduler.tick_dispatch import Entry
+
+REAP_SECONDS = 2.0
+"""How often jobs of dead processes are looked for."""
+
+SLOW, SLOWEST = 0.95, 8
+"""A refresh that takes this share of its schedule doubles the distance, up to so many times."""
+
+KEPT_JOBS = timedelta(hours=1)
+
+
+@dataclass
+class Round:
+    """A tick that has begun, and what came of it so far."""
+
+    now: datetime
+    tick: int | None
+    made: Decisions
+    versions: Mapping[TableName, SourceVersion] = field(default_factory=dict)
+    results: list[RefreshResult] = field(default_factory=list)
+    errors: dict[str, str] = field(default_factory=dict)
+    held: dict[TableName, Choice] = field(default_factory=dict)
+
+
+class Coordinator:
+    """Ticks of one hub in this process."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._watch = Watch(runtime)
+        self._ledger = Ledger(runtime.store, self._watch)
+        self._recorder = Recorder(runtime, self._ledger)
+        self._dispatcher = Dispatcher(runtime)
+        self._retries: dict[str, Retry] = {}
+        self._pressure: Mapping[TableName, int] = {}
+        self._source_rows: Mapping[TableName, int] = {}
+        self._mean = timedelta(0)
+        self._turn = 0
+        self._reaped_at = -REAP_SECONDS
+        self._round: Round | None = None
+        self.metrics = Metrics(runtime.store.hub)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits and nothing runs."""
+        return self._dispatcher.is_idle
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """The jobs of this coordinator."""
+        return self._dispatcher
+
+    def tick(self, now: datetime | None = None) -> TickReport:
+        """One round, until everything it started is done."""
+        started = time.perf_counter()
+        begun = self.begin(now)
+        while not self._dispatcher.is_idle:
+            self.pump(0.2)
+        return self._report(begun, started)
+
+    def begin(self, now: datetime | None = None) -> Round:
+        """Look, decide and queue; nothing is started yet."""
+        started = time.perf_counter()
+        at = now or self._runtime.clock()
+        self._reap()
+        limits = self._limits()
+        made = self._decide(at, limits)
+        self._round = Round(at, None, made)
+        self._remember(made, at, limits)
+        self._recorder.decided(made, at, limits)
+        self._ledger.previous = at
+        self._turn += 1
+        if made.runs:
+            self._queue(self._round)
+        took = time.perf_counter() - started
+        if not made.runs and self._dispatcher.is_idle:
+            self._runtime.store.ticks.idle(at, took * 1000, len(self._ledger.tables))
+        self._measure(took)
+        return self._round
+
+    def _measure(self, seconds: float) -> None:
+        """What Prometheus is told of a tick."""
+        metrics, queue = self.metrics, self._dispatcher.queue
+        metrics.count("headwater_ticks_total")
+        metrics.set("headwater_tick_seconds", seconds)
+        metrics.set("headwater_stream_tables", len(self._ledger.tables))
+        metrics.set("headwater_queued_units", len(queue.queued))
+        metrics.set("headwater_running_units", len(queue.running))
+        rows = {str(source): float(n) for source, n in self._source_rows.items()}
+        metrics.replace("headwater_source_pending_rows", rows, "source")
+        ticks = {str(source): float(n) for source, n in self._pressure.items()}
+        metrics.replace("headwater_source_pressure_ticks", ticks, "source")
+
+    def pump(self, seconds: float) -> None:
+        """Start what is ready and take over what ended; waits for an end for a while."""
+        ended = self._dispatcher.start()
+        ended += self._dispatcher.wait(0.0 if ended else seconds)
+        for entry, result in ended:
+            self._end(entry, result)
+
+    def close(self) -> None:
+        """Give up what waits; what runs goes on to its end."""
+        self._dispatcher.close()
+
+    def _decide(self, now: datetime, limits: Limits) -> Decisions:
+        moved, first = self._watch.look(), not self._ledger.outlines
+        if self._ledger.reload(limits, int(self._runtime.setting("fuse_default_ceiling"))):
+            self._dispatcher.keep(self._ledger.shape)
+        if moved and not first:
+            self._ledger.sources_moved(moved, limits)
+        state = self._ledger.state(
+            limits,
+            busy=self._dispatcher.queue.busy,
+            retries=self._retries,
+            pressure=self._pressure,
+        )
+        self._source_rows = state.source_rows
+        return tick(state, now)
+
+    def _remember(self, made: Decisions, now: datetime, limits: Limits) -> None:
+        """What the next tick must know of this one."""
+        self._pressure = made.pressure
+        for name, choice in made.choices.items():
+            if choice.refresh:
+                self._ledger.change(name, limits, last_at=now)
+        for name in made.looked:
+            self._ledger.change(name, limits, last_at=now)
+            with suppress(StreamTableNotFound):  # dropped meanwhile
+                self._runtime.store.tables.update(name, last_refresh_at=now)
+
+    def _queue(self, begun: Round) -> None:
+        versions = self._vector(begun.made)
+        begun.versions = versions
+        shown = {str(name): v.snapshot_id for name, v in sorted(versions.items())}
+        keys = tuple(run.unit.key for run in begun.made.runs)
+        begun.tick = self._runtime.store.ticks.begin(shown, len(keys))
+        pins = bool(self._runtime.setting("tick_watermark_enabled"))
+        shared = ExitStack()
+        runtime = shared.enter_context(self._sharing(begun.made))
+        pinned = Pinned(begun.tick, begun.now, versions if pins else None, runtime, shared)
+        mode = str(self._runtime.setting("parallel_refresh_mode"))
+        self._runtime.events.emit(TickEvent("*", begun.tick, keys, mode))
+        self._dispatcher.add(begun.made.runs, self._ledger.shape, self._turn, pinned)
+
+    @contextmanager
+    def _sharing(self, made: Decisions) -> Iterator[Runtime]:
+        """The hub's parts, in which refreshes that read one change window read it once."""
+        chosen = {member for run in made.runs for member in run.members}
+        outlines = [self._ledger.outlines[name] for name in chosen]
+        read = Counter((s, o.sources.get(s)) for o in outlines for s in o.reads)
+        if max(read.values(), default=0) < 2:
+            yield self._runtime
+            return
+        rows = [row for row in self._runtime.store.tables.all() if row.name in chosen]
+        with sharing(self._runtime, rows) as together:
+            yield together
+
+    def _vector(self, made: Decisions) -> dict[TableName, SourceVersion]:
+        """One version of each base table below what this tick refreshes."""
+        graph = self._ledger.shape.graph
+        bases = {b for run in made.runs for m in run.members for b in graph.base_of(m)}
+        found = {base: self._watch.version(base) for base in bases}
+        return {base: version for base, version in found.items() if version is not None}
+
+    def _end(self, entry: Entry, result: UnitResult) -> None:
+        now, limits = self._runtime.clock(), self._limits()
+        pinned = self._dispatcher.pinned(entry)
+        held = self._dispatcher.end(entry, result)
+        self._ledger.refreshed(entry.run.members, pinned.at, limits)
+        for each in result.results:
+            name = TableName.parse(each.name)
+            self.metrics.count("headwater_refreshes_total", action=each.action)
+            self._timed(name, each, limits)
+            if name in self._ledger.tables and self._ledger.tables[name].fuse_passes:
+                identifier = self._ledger.outlines[name].id
+                self._runtime.store.schedule.set_fuse(identifier, FuseState.ARMED)
+        self._retry(entry, result.error, now)
+        if result.error is not None:
+            self.metrics.count("headwater_refresh_failures_total")
+        lost = f"{result.failed} failed in this tick, and it reads from it"
+        choice = Choice(False, "UPSTREAM_FAILED", lost)
+        choices = {name: choice for e in held for name in e.run.members}
+        if choices:
+            self._recorder.held_back(choices, now)
+        if self._round is not None:
+            self._round.results += result.results
+            self._round.held |= choices
+            if result.error is not None:
+                self._round.errors[str(result.failed)] = str(result.error)
+
+    def _retry(self, entry: Entry, error: HeadwaterError | None, now: datetime) -> None:
+        retry = None
+        if error is not None and error.is_transient:
+            retry = retry_after(entry.key, entry.run.attempt, now)
+        if retry is None:
+            self._retries.pop(entry.key, None)
+        else:
+            self._retries[entry.key] = retry
+
+    def _timed(self, name: TableName, result: RefreshResult, limits: Limits) -> None:
+        """Learn how long refreshes take; one slower than its schedule is asked less often."""
+        if result.action == "SKIPPED" or name not in self._ledger.tables:
+            return
+        took = timedelta(milliseconds=result.duration_ms)
+        self._mean = took if not self._mean else self._mean * 0.9 + took * 0.1
+        table = self._ledger.tables[name]
+        if not isinstance(table.schedule, Every) or not self._runtime.setting("auto_backoff"):
+            return
+        slow = took >= table.schedule.interval * SLOW
+        factor = min(SLOWEST, table.slow_factor * 2) if slow else 1
+        if factor != table.slow_factor:
+            self._ledger.change(name, limits, slow_factor=factor)
+
+    def _limits(self) -> Limits:
+        setting = self._runtime.setting
+        return Limits(
+            enabled=bool(setting("enabled")),
+            interval=timedelta(milliseconds=int(setting("scheduler_interval_ms"))),
+            tiered=bool(setting("tiered_scheduling")),
+            workers=max(1, int(setting("max_parallel_workers"))),
+            mean=self._mean,
+            pressure_rows=int(setting("buffer_alert_threshold")),
+            pressure_ticks=int(setting("backpressure_consecutive_limit")),
+        )
+
+    def _reap(self) -> None:
+        """Close the jobs of dead processes, complete their groups and their history."""
+        first = self._reaped_at < 0
+        if time.monotonic() - self._reaped_at < REAP_SECONDS:
+            return
+        self._reaped_at = time.monotonic()
+        store = self._runtime.store
+        complete_intents(self._runtime)
+        lost = store.jobs.reap(is_gone=is_gone)
+        now = self._runtime.clock()
+        for job in lost:
+            self._recover(job)
+        for job in store.jobs.failures() if first else lost:
+            if job.finished_at is not None and job.retryable:
+                retry = retry_after(job.unit_key, job.attempt_no, job.finished_at)
+                if retry is not None:
+                    self._retries[job.unit_key] = retry
+        if first or lost:
+            store.jobs.prune(now - KEPT_JOBS)
+
+    def _recover(self, job: Job) -> None:
+        for member in job.members:
+            name = TableName.parse(member)
+            try:
+                recover_unrecorded(self._runtime, name)
+                if job.retryable and job.attempt_no >= MAX_ATTEMPTS:
+                    self._count_error(name)
+            except HeadwaterError:
+                continue  # dropped meanwhile
+
+    def _count_error(self, name: TableName) -> None:
+        """A job that used up its attempts is one error of its tables."""
+        row = self._runtime.store.tables.get(name)
+        errors = row.consecutive_errors + 1
+        full = errors >= int(self._runtime.setting("max_consecutive_errors"))
+        status = Status.SUSPENDED if full else row.status
+        self._runtime.store.tables.update(name, consecutive_errors=errors, status=status)
+
+    def _report(self, begun: Round, started: float) -> TickReport:
+        choices = {**begun.made.choices, **begun.held}
+        return TickReport(
+            now=begun.now,
+            tick=begun.tick,
+            choices=tuple(
+                TickChoice(str(name), choice.refresh, choice.code, choice.reason)
+                for name, choice in sorted(choices.items())
+            ),
+            units=tuple(run.unit.key for run in begun.made.runs),
+            results=tuple(begun.results),
+            errors=begun.errors,
+            versions={str(n): v.snapshot_id for n, v in sorted(begun.versions.items())},
+            duration_ms=(time.perf_counter() - started) * 1000,
+            mode=str(self._runtime.setting("parallel_refresh_mode")),
+        )

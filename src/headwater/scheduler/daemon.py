@@ -1,0 +1,204 @@
+"""The scheduler in the background: leads its hub, ticks, and lets another take over when it dies.
+
+One coordinator leads a hub: it holds a lease in the catalog and renews it. Others wait for it. A
+leader that was stopped for longer than its lease finds on waking that it leads no more; what it
+still does is refused by compare-and-swap and by the tokens of its jobs.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from headwater.catalog.processes import ProcessIdentity
+from headwater.core.errors import HeadwaterError
+from headwater.observe.events import LeaderEvent, WarningEvent
+from headwater.refresh.maintain import maintain
+
+if TYPE_CHECKING:
+    from headwater.catalog.leases import Lease
+    from headwater.refresh.runtime import Runtime
+    from headwater.scheduler.coordinator import Coordinator
+
+LEADER = "scheduler"
+LEADER_LEASE = timedelta(seconds=10)
+_POLL = 0.1
+_PRUNE_SECONDS = 3600.0
+
+
+class Daemon:
+    """Ticks a hub until it is stopped.
+
+    Args:
+        runtime: the hub's parts.
+        coordinator: what ticks; used under `lock` only.
+        lock: shared with those who tick by hand.
+    """
+
+    def __init__(self, runtime: Runtime, coordinator: Coordinator, lock: threading.RLock) -> None:
+        self._runtime = runtime
+        self._coordinator = coordinator
+        self._lock = lock
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._keeper: threading.Thread | None = None
+        self._lease: Lease | None = None
+        self._renewed = 0.0
+        self._pruned = -_PRUNE_SECONDS
+        self._maintains = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the loop runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process leads the hub."""
+        fresh = time.monotonic() - self._renewed < LEADER_LEASE.total_seconds()
+        return self._lease is not None and fresh
+
+    def start(self) -> None:
+        """Start the loop, unless it runs."""
+        if self.is_running:
+            return
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._loop, name="headwater-scheduler", daemon=True)
+        self._keeper = threading.Thread(target=self._keep, name="headwater-leader", daemon=True)
+        self._thread.start()
+        self._keeper.start()
+
+    def stop(self, *, drain: bool) -> bool:
+        """End the loop.
+
+        Args:
+            drain: wait for running refreshes, as long as the setting allows; otherwise cancel them.
+
+        Returns:
+            Whether everything that ran has ended.
+        """
+        self._stop.set()
+        if self._thread is not None:
+            if not drain:
+                self._coordinator.dispatcher.cancel_running()
+            self._thread.join(timeout=float(self._runtime.setting("drain_timeout")))
+        ended = self._drained(drain=drain)
+        if self._lease is not None:
+            self._runtime.store.leases.release(self._lease)
+            self._lease = None
+        return ended
+
+    def _drained(self, *, drain: bool) -> bool:
+        dispatcher = self._coordinator.dispatcher
+        until = time.monotonic() + float(self._runtime.setting("drain_timeout"))
+        with self._lock:
+            dispatcher.drop_queued("the scheduler stopped")
+            while not self._coordinator.is_idle:
+                if not drain or time.monotonic() > until:
+                    dispatcher.cancel_running()
+                if time.monotonic() > until + LEADER_LEASE.total_seconds():
+                    return False
+                self._coordinator.pump(_POLL)
+        return True
+
+    def _loop(self) -> None:
+        while not self._stop.is_set():
+            started = time.monotonic()
+            interval = int(self._runtime.setting("scheduler_interval_ms")) / 1000
+            try:
+                if self._take_lead():
+                    with self._lock:
+                        self._coordinator.begin()
+                    self._prune()
+            except Exception as error:
+                self._tell_failure(error)
+            self._until(started + interval)
+
+    def _until(self, next_tick: float) -> None:
+        """Start what is ready and take over what ends, until the next tick."""
+        while not self._stop.is_set():
+            left = next_tick - time.monotonic()
+            if left <= 0:
+                return
+            if self._coordinator.is_idle:
+                self._stop.wait(min(left, 1.0))
+                continue
+            try:
+                with self._lock:
+                    self._coordinator.pump(min(left, _POLL))
+            except Exception as error:
+                self._tell_failure(error)
+                self._stop.wait(_POLL)
+
+    def _take_lead(self) -> bool:
+        if self.leads:
+            return True
+        owner = self._coordinator.dispatcher.owner
+        had = self._lease is not None
+        if had:
+            with self._lock:
+                self._coordinator.dispatcher.drop_queued("another scheduler leads now")
+            self._lease = None
+            self._runtime.events.emit(LeaderEvent("*", owner, False))
+        before = time.monotonic()
+        self._lease = self._runtime.store.leases.acquire(LEADER, owner, LEADER_LEASE)
+        if self._lease is None:
+            return False
+        self._renewed = before
+        self._runtime.events.emit(LeaderEvent("*", owner, True))
+        return True
+
+    def _keep(self) -> None:
+        while not self._stop.wait(LEADER_LEASE.total_seconds() / 4):
+            lease = self._lease
+            if lease is None:
+                continue
+            before = time.monotonic()
+            try:
+                if self._runtime.store.leases.renew(lease, LEADER_LEASE) is not None:
+                    self._renewed = before
+                else:
+                    self._renewed = -LEADER_LEASE.total_seconds()
+            except HeadwaterError:
+                continue  # a busy catalog: there is time for more attempts
+
+    def _prune(self) -> None:
+        """Once in an hour: let the history keep what its retention says, and maintain tables."""
+        if time.monotonic() - self._pruned < _PRUNE_SECONDS:
+            return
+        self._pruned = time.monotonic()
+        days = int(self._runtime.setting("history_retention_days"))
+        if days:
+            before = self._runtime.clock() - timedelta(days=days)
+            self._runtime.store.history.prune(before)
+            self._runtime.store.ticks.prune(before)
+        if self._maintains and self._runtime.engine.running:
+            self._coordinator.dispatcher.workers.submit(self._maintain)
+        self._maintains = True
+
+    def _maintain(self) -> None:
+        """Compact and expire stream tables, in a worker."""
+        try:
+            maintain(self._runtime)
+        except HeadwaterError as error:
+            self._tell_failure(error)
+
+    def _tell_failure(self, error: Exception) -> None:
+        what = (
+            error.what if isinstance(error, HeadwaterError) else f"{type(error).__name__}: {error}"
+        )
+        self._runtime.events.emit(WarningEvent("*", "TICK_FAILED", what))
+
+
+def leader_of(runtime: Runtime, hub: str | None = None) -> tuple[int | None, bool]:
+    """The process that leads a hub of the catalog database, and whether it does so now."""
+    lease = runtime.store.leases.holder(LEADER, hub=hub)
+    if lease is None:
+        return None, False
+    parts = lease.owner.split("|")
+    pid = int(parts[1]) if len(parts) == 4 and parts[1].isdigit() else None
+    if pid is not None and ProcessIdentity(parts[0], pid, parts[2]).is_alive() is False:
+        return pid, False
+    return pid, True

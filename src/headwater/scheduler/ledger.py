@@ -1,0 +1,279 @@
+"""What a coordinator knows of each stream table between ticks.
+
+Rows are read again only when the generation of the hub moved, and then only those that changed.
+The graph and its units are built aside and swapped in as one value. A tick in which nothing moved
+reads no row and touches no table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from headwater.catalog.schedule_states import FuseState, ScheduleState
+from headwater.core.schedule import CALCULATED, Schedule, parse_schedule
+from headwater.core.spec import RefreshMode
+from headwater.graph.dependencies import Graph
+from headwater.graph.units import UnitGraph, UnitTraits, build_units
+from headwater.scheduler.tick import is_quiet
+from headwater.scheduler.tick_state import Limits, TableState, TickState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from datetime import datetime
+
+    from headwater.catalog.outlines import Outline
+    from headwater.catalog.store import Store
+    from headwater.core.names import TableName
+    from headwater.scheduler.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Everything that only a change of definitions changes; swapped as a whole."""
+
+    generation: int
+    graph: Graph
+    units: UnitGraph
+    gates: frozenset[TableName]
+
+
+class Ledger:
+    """The stream tables of one hub.
+
+    Attributes:
+        tables: each as the next tick will see it.
+        outlines: each as the catalog has it.
+        awake: tables that the next tick must look at.
+        saved: the choices that are stored, as code and reason.
+        previous: when the last tick looked.
+    """
+
+    def __init__(self, store: Store, watch: Watch) -> None:
+        self._store = store
+        self._watch = watch
+        self._stamps: dict[int, tuple[Any, ...]] = {}
+        self._schedules: dict[str, Schedule] = {}
+        self._names: dict[int, TableName] = {}
+        self._fuses: dict[int, ScheduleState] = {}
+        self._default_ceiling = 0
+        self.shape = Shape(-1, Graph.build({}), UnitGraph(), frozenset())
+        self.tables: dict[TableName, TableState] = {}
+        self.outlines: dict[TableName, Outline] = {}
+        self.awake: set[TableName] = set()
+        self.saved: dict[TableName, tuple[str, str]] = {}
+        self.previous: datetime | None = None
+
+    def reload(self, limits: Limits, default_ceiling: int) -> bool:
+        """Take over what changed in the catalog; whether anything did."""
+        generation = self._store.generation()
+        if generation == self.shape.generation and default_ceiling == self._default_ceiling:
+            return False
+        self._default_ceiling = default_ceiling
+        first = not self._stamps
+        stamps = self._store.outlines.stamps()
+        changed = {i for i, stamp in stamps.items() if self._stamps.get(i) != stamp}
+        for gone in self._stamps.keys() - stamps.keys():
+            self._forget(gone)
+        states = self._store.schedule.all() if first else {}
+        before = (self._fuses, self.shape.gates)
+        self._fuses = self._store.schedule.fuses()
+        touched: set[TableName] = set()
+        for outline in self._store.outlines.read(changed) if changed else ():
+            self._take(outline, states.get(outline.id, ScheduleState()))
+            touched.add(outline.name)
+        self._stamps = stamps
+        self._reshape(generation)
+        if (self._fuses, self.shape.gates) != before:
+            touched = set(self.tables)
+        for name in touched:
+            self._recompute(name)
+        self._settle(touched, limits)
+        return True
+
+    def sources_moved(self, names: Iterable[TableName], limits: Limits) -> None:
+        """Some tables may have moved: look again at what reads them, and at their own rows."""
+        touched: set[TableName] = set()
+        own = [self.outlines[n].id for n in names if n in self.outlines]
+        if own:
+            touched |= self._reread(own)
+        for name in names:
+            touched |= self.shape.graph.consumers.get(name, frozenset()) & self.tables.keys()
+        for name in touched:
+            self._recompute(name)
+        self._settle(touched, limits)
+
+    def refreshed(
+        self, names: Collection[TableName], at: datetime, limits: Limits, **changes: Any
+    ) -> None:
+        """A refresh of these tables ended: take over their rows.
+
+        Args:
+            names: the tables.
+            at: the tick whose versions they were refreshed to.
+            limits: the settings.
+            changes: what else changed in their states.
+        """
+        known = [n for n in names if n in self.outlines]
+        self._reread([self.outlines[n].id for n in known])
+        for name in known:
+            if name in self.tables:
+                self.tables[name] = replace(self.tables[name], fresh_at=at, **changes)
+                self._recompute(name)
+        self._settle(known, limits)
+
+    def change(self, name: TableName, limits: Limits, **changes: Any) -> None:
+        """Change the state of one table in memory."""
+        if name in self.tables:
+            self.tables[name] = replace(self.tables[name], **changes)
+            self._settle([name], limits)
+
+    def state(
+        self,
+        limits: Limits,
+        *,
+        busy: frozenset[TableName],
+        retries: Mapping[str, Any],
+        pressure: Mapping[TableName, int],
+    ) -> TickState:
+        """What the next tick decides from."""
+        for name in self.awake:
+            table = self.tables[name]
+            if table.deadline is not None and not table.moved:
+                self.tables[name] = replace(table, fresh_at=self.previous)
+        return TickState(
+            tables=self.tables,
+            graph=self.shape.graph,
+            units=self.shape.units,
+            limits=limits,
+            awake=frozenset(self.awake),
+            busy=busy,
+            retries=retries,
+            pressure=pressure,
+            source_rows=self._source_rows(),
+        )
+
+    def _source_rows(self) -> dict[TableName, int]:
+        """Rows of each base table that wait for its slowest reader."""
+        rows: dict[TableName, int] = {}
+        for name in self.awake:
+            for source in self.tables[name].moved:
+                if source not in self.outlines:
+                    since = self.outlines[name].sources.get(source)
+                    waiting = self._watch.pending_rows(
+                        source, since.snapshot_id if since is not None else None
+                    )
+                    rows[source] = max(rows.get(source, 0), waiting)
+        return rows
+
+    def _reread(self, ids: Collection[int]) -> set[TableName]:
+        """Read the run state of some tables again."""
+        if not ids:
+            return set()
+        found = self._store.outlines.read(ids)
+        for outline in found:
+            self._take(outline, None)
+        return {outline.name for outline in found}
+
+    def _take(self, outline: Outline, saved: ScheduleState | None) -> None:
+        name = outline.name
+        before = self.tables.get(name)
+        schedule = self._schedules.setdefault(outline.schedule, parse_schedule(outline.schedule))
+        fuse = self._fuses.get(outline.id, ScheduleState())
+        last = outline.last_refresh_at
+        if before is not None and before.last_at is not None:
+            last = max(before.last_at, last) if last is not None else before.last_at
+        table = before or TableState(
+            name,
+            sla_misses=saved.sla_misses if saved is not None else 0,
+            sla_spare=saved.sla_spare if saved is not None else 0,
+        )
+        deadline = outline.deadline_ms
+        self.tables[name] = replace(
+            table,
+            schedule=schedule,
+            tier=outline.tier,
+            status=outline.status,
+            populated=outline.populated,
+            needs_reinit=outline.needs_reinit,
+            uses_clock=outline.uses_clock,
+            waits_for_slowest=outline.waits_for_slowest,
+            last_at=last if outline.populated else None,
+            fresh_at=table.fresh_at or last,
+            deadline=timedelta(milliseconds=deadline) if deadline is not None else None,
+            fuse_ceiling=fuse.fuse_ceiling or self._default_ceiling,
+        )
+        self.outlines[name] = outline
+        self._names[outline.id] = name
+        if saved is not None and saved.decision_code is not None:
+            self.saved[name] = (saved.decision_code, saved.decision_reason or "")
+
+    def _forget(self, identifier: int) -> None:
+        name = self._names.pop(identifier, None)
+        if name is not None and self.outlines[name].id == identifier:
+            del self.tables[name], self.outlines[name]
+            self.awake.discard(name)
+            self.saved.pop(name, None)
+
+    def _reshape(self, generation: int) -> None:
+        """Build graph and units aside, and swap them in."""
+        self.shape = shape_of(self._store, self.outlines, generation, self.shape.graph)
+
+    def _recompute(self, name: TableName) -> None:
+        """What moved below a table, and what holds it."""
+        table, outline = self.tables[name], self.outlines[name]
+        moved, rows = [], 0
+        for source in outline.reads:
+            known, newest = outline.sources.get(source), self._watch.version(source)
+            if newest is not None and newest != known:
+                moved.append(source)
+                if source not in self.outlines:
+                    rows += self._watch.pending_rows(source, known.snapshot_id if known else None)
+        fuse = self._fuses.get(outline.id, ScheduleState())
+        gates = self.shape.gates
+        gated = tuple(sorted(self.shape.graph.base_of(name) & gates)) if gates else ()
+        behind = bool(moved) and not table.moved
+        self.tables[name] = replace(
+            table,
+            moved=tuple(moved),
+            pending_rows=rows if outline.populated else 0,
+            gated=gated,
+            fresh_at=self.previous or table.fresh_at if behind else table.fresh_at,
+            fuse_ceiling=fuse.fuse_ceiling or self._default_ceiling,
+            fuse_blown=fuse.fuse_reason if fuse.fuse_state is FuseState.BLOWN else None,
+            fuse_passes=fuse.fuse_state is FuseState.PASSES,
+        )
+
+    def _settle(self, names: Iterable[TableName], limits: Limits) -> None:
+        """Which of these tables the next tick must look at."""
+        asleep = TickState({}, self.shape.graph, self.shape.units, limits)
+        for name in names:
+            if name not in self.tables:
+                continue
+            if is_quiet(self.tables[name], asleep):
+                self.awake.discard(name)
+            else:
+                self.awake.add(name)
+
+
+def shape_of(
+    store: Store,
+    outlines: Mapping[TableName, Outline],
+    generation: int = 0,
+    before: Graph | None = None,
+) -> Shape:
+    """Graph, units and gates for these stream tables; a graph that is the same is kept."""
+    reads = {name: frozenset(outline.reads) for name, outline in outlines.items()}
+    same = before is not None and before.sources == reads
+    graph = before if before is not None and same else Graph.build(reads)
+    traits = {
+        name: UnitTraits(
+            atomic=outline.atomic,
+            immediate=outline.mode is RefreshMode.IMMEDIATE,
+            calculated=outline.schedule.strip().lower() == CALCULATED,
+        )
+        for name, outline in outlines.items()
+    }
+    units = build_units(graph, traits, store.groups.all())
+    return Shape(generation, graph, units, store.gates.all())

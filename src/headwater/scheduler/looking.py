@@ -1,0 +1,245 @@
+"""Answers of the operational calls: workers, jobs, shares, metrics, service levels, health.
+
+Each is a few queries on the catalog, none per stream table; none starts Spark.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from headwater.catalog.schedule_states import FuseState
+from headwater.core.reports import (
+    AllocationRow,
+    ClusterWorkerRow,
+    JobRow,
+    MetricsRow,
+    UnitRow,
+    WorkerPoolRow,
+)
+from headwater.core.schedule import Every, parse_schedule
+from headwater.core.spec import Status
+from headwater.observe.advice import Past, schedule_advice, sla_row
+from headwater.observe.health import Facts, health
+from headwater.scheduler.daemon import leader_of
+from headwater.scheduler.ledger import shape_of
+from headwater.scheduler.tick_budget import Budget
+from headwater.scheduler.watch import Watch
+
+if TYPE_CHECKING:
+    from headwater.catalog.jobs import Job
+    from headwater.catalog.outlines import Outline
+    from headwater.core.names import TableName
+    from headwater.core.reports import HealthRow, ScheduleAdvice, SlaRow
+    from headwater.refresh.runtime import Runtime
+
+GROWING_ROWS = 10_000
+_STALE = 2
+"""A stream table is stale when it is behind for so many times its schedule."""
+
+_SETTLED = timedelta(seconds=60)
+"""How long a table without a schedule of its own may be behind."""
+
+
+def units(runtime: Runtime) -> tuple[UnitRow, ...]:
+    """What is refreshed as a whole, upstream first."""
+    shape = shape_of(runtime.store, {o.name: o for o in runtime.store.outlines.read()})
+    return tuple(
+        UnitRow(
+            unit.key,
+            unit.kind.value,
+            tuple(map(str, unit.members)),
+            tuple(sorted(shape.units.upstream[unit.key])),
+        )
+        for unit in shape.units.units
+    )
+
+
+def worker_pool_status(runtime: Runtime, idle: int = 0) -> tuple[WorkerPoolRow, ...]:
+    """The workers of this hub."""
+    load = runtime.store.jobs.load()
+    last = runtime.store.ticks.last_at()
+    return (
+        WorkerPoolRow(
+            active_workers=load.here + load.elsewhere,
+            max_workers=int(runtime.setting("max_dynamic_refresh_workers")),
+            per_hub_cap=int(runtime.setting("max_parallel_workers")),
+            parallel_mode=str(runtime.setting("parallel_refresh_mode")),
+            idle_workers=idle,
+            last_scheduler_tick_unix=last.timestamp() if last is not None else None,
+        ),
+    )
+
+
+def parallel_job_status(runtime: Runtime, max_age_seconds: int = 300) -> tuple[JobRow, ...]:
+    """Jobs that wait or run, and those that ended lately; the newest first."""
+    since = runtime.clock() - timedelta(seconds=max_age_seconds)
+    return tuple(_job(job) for job in reversed(runtime.store.jobs.all(finished_since=since)))
+
+
+def worker_allocation_status(runtime: Runtime) -> tuple[AllocationRow, ...]:
+    """The share of each hub of the catalog database in the workers."""
+    loads = runtime.store.jobs.loads()
+    cap = int(runtime.setting("max_dynamic_refresh_workers"))
+    active = sum(running for running, _ in loads.values())
+    here = runtime.store.hub
+    wanting = {hub for hub, counts in loads.items() if any(counts)} | {here}
+    rows = []
+    for hub in runtime.store.hubs():
+        running, queued = loads.get(hub, (0, 0))
+        budget = Budget(
+            mode=str(runtime.setting("parallel_refresh_mode")),
+            per_hub=int(runtime.setting("max_parallel_workers")),
+            cap=cap,
+            quota=int(runtime.setting("per_hub_worker_quota")) if hub == here else 0,
+            hubs=len(wanting | {hub}),
+        )
+        rows.append(AllocationRow(hub, running, budget.allowed(active), queued, active, cap))
+    return tuple(rows)
+
+
+def cluster_worker_summary(runtime: Runtime) -> tuple[ClusterWorkerRow, ...]:
+    """The workers and the coordinator of each hub of the catalog database."""
+    loads = runtime.store.jobs.loads()
+    total = sum(running for running, _ in loads.values())
+    rows = []
+    for hub in runtime.store.hubs():
+        pid, leads = leader_of(runtime, hub)
+        rows.append(ClusterWorkerRow(hub, loads.get(hub, (0, 0))[0], pid, leads, total))
+    return tuple(rows)
+
+
+def metrics_summary(runtime: Runtime) -> tuple[MetricsRow, ...]:
+    """What this hub has and has done."""
+    outlines = runtime.store.outlines.read()
+    totals = runtime.store.past.totals()
+    return (
+        MetricsRow(
+            hub=runtime.store.hub,
+            total_stream_tables=len(outlines),
+            active_stream_tables=sum(o.status is Status.ACTIVE for o in outlines),
+            suspended_stream_tables=sum(o.status is Status.SUSPENDED for o in outlines),
+            total_refreshes=totals.refreshes,
+            successful_refreshes=totals.successful,
+            failed_refreshes=totals.failed,
+            total_rows_processed=totals.rows,
+            active_workers=runtime.store.jobs.load().here,
+            ivm_lock_parse_error_count=0,
+        ),
+    )
+
+
+def sla_summary(runtime: Runtime) -> tuple[SlaRow, ...]:
+    """How stream tables kept their service levels in the last hours."""
+    return tuple(sla_row(past) for past in _past(runtime).values())
+
+
+def recommend_schedule(runtime: Runtime, name: TableName) -> ScheduleAdvice:
+    """How often a stream table can be refreshed."""
+    runtime.store.tables.get(name)
+    least = int(runtime.setting("schedule_recommendation_min_samples"))
+    return schedule_advice(_past(runtime)[name], least)
+
+
+def health_check(runtime: Runtime) -> tuple[HealthRow, ...]:
+    """The health of the hub, one row for each check."""
+    outlines = runtime.store.outlines.read()
+    behind = _behind(runtime, outlines)
+    fuses = runtime.store.schedule.fuses()
+    budget_mode = str(runtime.setting("parallel_refresh_mode"))
+    loads = runtime.store.jobs.loads()
+    return health(
+        Facts(
+            scheduler_running=leader_of(runtime)[1],
+            failing=_names(o for o in outlines if o.status is Status.ERROR),
+            suspended=_names(o for o in outlines if o.status is Status.SUSPENDED),
+            stale=_names(o for o in outlines if _is_stale(runtime, o, behind)),
+            needs_reinit=_names(o for o in outlines if o.needs_reinit),
+            repeated_errors=_names(o for o in outlines if o.errors),
+            growing=_names(o for o in outlines if behind.get(o.name, 0) > GROWING_ROWS),
+            blown=_names(
+                o for o in outlines if o.id in fuses and fuses[o.id].fuse_state is FuseState.BLOWN
+            ),
+            parallel=budget_mode != "off",
+            active_workers=sum(r for r, _ in loads.values()),
+            max_workers=int(runtime.setting("max_dynamic_refresh_workers")),
+            queued_jobs=sum(q for _, q in loads.values()),
+        )
+    )
+
+
+def _behind(runtime: Runtime, outlines: tuple[Outline, ...]) -> dict[TableName, int]:
+    """Stream tables whose sources moved, with the rows that wait for them."""
+    watch = Watch(runtime)
+    watch.look()
+    rows: dict[TableName, int] = {}
+    for outline in outlines:
+        for source in outline.reads:
+            known, newest = outline.sources.get(source), watch.version(source)
+            if newest is not None and newest != known:
+                waiting = watch.pending_rows(source, known.snapshot_id if known else None)
+                rows[outline.name] = rows.get(outline.name, 0) + waiting
+    return rows
+
+
+def _is_stale(runtime: Runtime, outline: Outline, behind: dict[TableName, int]) -> bool:
+    if outline.name not in behind or outline.status is Status.SUSPENDED:
+        return False
+    schedule = parse_schedule(outline.schedule)
+    allowed = schedule.interval * _STALE if isinstance(schedule, Every) else _SETTLED
+    if outline.deadline_ms is not None:
+        allowed = timedelta(milliseconds=outline.deadline_ms)
+    last = outline.last_refresh_at
+    return last is None or runtime.clock() - last > allowed
+
+
+def _past(runtime: Runtime) -> dict[TableName, Past]:
+    hours = int(runtime.setting("sla_window_hours"))
+    since = runtime.clock() - timedelta(hours=hours)
+    durations, failed = runtime.store.past.durations(since)
+    outlines = runtime.store.outlines.read()
+    behind = _behind(runtime, outlines)
+    found = {}
+    for outline in sorted(outlines, key=lambda o: o.name):
+        last = outline.last_refresh_at
+        lag = None if last is None else 0.0
+        if last is not None and outline.name in behind:
+            lag = max(0.0, (runtime.clock() - last).total_seconds())
+        schedule = parse_schedule(outline.schedule)
+        found[outline.name] = Past(
+            name=str(outline.name),
+            durations_ms=durations.get(str(outline.name), []),
+            failed=failed.get(str(outline.name), 0),
+            lag_seconds=lag,
+            deadline_ms=outline.deadline_ms,
+            tier=outline.tier.value,
+            interval_seconds=schedule.interval.total_seconds()
+            if isinstance(schedule, Every)
+            else None,
+        )
+    return found
+
+
+def _names(outlines: object) -> tuple[str, ...]:
+    return tuple(str(o.name) for o in outlines)  # type: ignore[attr-defined]
+
+
+def _job(job: Job) -> JobRow:
+    took = None
+    if job.started_at is not None and job.finished_at is not None:
+        took = (job.finished_at - job.started_at).total_seconds() * 1000
+    return JobRow(
+        job_id=job.job_id,
+        unit_key=job.unit_key,
+        unit_kind=job.unit_kind.value,
+        status=job.status.value,
+        member_count=len(job.members),
+        attempt_no=job.attempt_no,
+        scheduler_pid=job.scheduler_pid,
+        worker_pid=job.worker_pid,
+        enqueued_at=job.enqueued_at,
+        started_at=job.started_at,
+        finished_at=job.finished_at,
+        duration_ms=took,
+        outcome_detail=job.outcome_detail,
+    )

@@ -1,0 +1,114 @@
+"""Keeps what ticks decide: choices where they changed, service levels, fuses, events.
+
+An idle tick writes one row, whatever the number of stream tables: a choice that is as it was is not
+written again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headwater.catalog.rows import InitiatedBy
+from headwater.catalog.schedule_states import FuseState
+from headwater.core.errors import HeadwaterError
+from headwater.observe.events import BackpressureEvent, FuseEvent, TierEvent, WarningEvent
+from headwater.scheduler.tick_state import QUIET, Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from headwater.core.names import TableName
+    from headwater.refresh.runtime import Runtime
+    from headwater.scheduler.ledger import Ledger
+    from headwater.scheduler.tick_state import Decisions, Limits
+
+_IN_HISTORY = ("GATED", "FUSE_BLOWN", "FROZEN", "UPSTREAM_FAILED", "GROUP_HELD")
+"""Choices not to refresh that leave a row in the history when they are made, once."""
+
+
+class Recorder:
+    """Writes down what the ticks of one coordinator decide."""
+
+    def __init__(self, runtime: Runtime, ledger: Ledger) -> None:
+        self._runtime = runtime
+        self._ledger = ledger
+        self._told: set[TableName] = set()
+
+    def decided(self, made: Decisions, now: datetime, limits: Limits) -> None:
+        """Keep everything that a tick decided, and tell listeners."""
+        self._tiers(made, limits)
+        self._fuses(made)
+        asleep = {n: QUIET for n in self._told - made.choices.keys() if n in self._ledger.tables}
+        changes = self._changed({**made.choices, **asleep}, now)
+        for name, (misses, spare) in made.signals.items():
+            identifier = self._ledger.outlines[name].id
+            counters = {"sla_misses": misses, "sla_spare": spare}
+            changes[identifier] = {**changes.get(identifier, {}), **counters}
+            self._ledger.change(name, limits, sla_misses=misses, sla_spare=spare)
+        self._runtime.store.schedule.save(changes)
+        for alert in made.alerts:
+            self._runtime.events.emit(
+                BackpressureEvent(
+                    str(alert.source),
+                    str(alert.source),
+                    alert.pending_rows,
+                    alert.consecutive_cycles,
+                    alert.threshold,
+                )
+            )
+
+    def held_back(self, choices: Mapping[TableName, Choice], now: datetime) -> None:
+        """Keep choices that were made after the tick, because something failed."""
+        self._runtime.store.schedule.save(self._changed(choices, now))
+
+    def _changed(
+        self, choices: Mapping[TableName, Choice], now: datetime
+    ) -> dict[int, dict[str, Any]]:
+        """The choices that are not as they were, as columns; the history gets those it should."""
+        changes: dict[int, dict[str, Any]] = {}
+        for name, choice in choices.items():
+            outline = self._ledger.outlines.get(name)
+            before = self._ledger.saved.get(name)
+            if choice.code == QUIET.code:
+                self._told.discard(name)
+            else:
+                self._told.add(name)
+            if outline is None or before == (choice.code, choice.reason):
+                continue
+            self._ledger.saved[name] = (choice.code, choice.reason)
+            changes[outline.id] = {
+                "decision_code": choice.code,
+                "decision_reason": choice.reason,
+                "decided_at": now,
+            }
+            if choice.code in _IN_HISTORY and (before is None or before[0] != choice.code):
+                self._skipped(name, choice)
+        return changes
+
+    def _skipped(self, name: TableName, choice: Choice) -> None:
+        try:
+            row = self._runtime.store.tables.get(name)
+            run = self._runtime.store.history.begin(row, initiated_by=InitiatedBy.SCHEDULER)
+            self._runtime.store.history.skip(run, reason_code=choice.code, reason=choice.reason)
+        except HeadwaterError:  # dropped meanwhile
+            return
+
+    def _tiers(self, made: Decisions, limits: Limits) -> None:
+        for change in made.tiers:
+            try:
+                self._runtime.store.tables.update(change.name, tier=change.after)
+            except HeadwaterError:
+                continue
+            self._ledger.change(change.name, limits, tier=change.after)
+            self._runtime.events.emit(
+                TierEvent(str(change.name), change.before, change.after, change.reason)
+            )
+
+    def _fuses(self, made: Decisions) -> None:
+        for name in made.blown:
+            reason = made.choices[name].reason.partition(";")[0]
+            identifier = self._ledger.outlines[name].id
+            self._runtime.store.schedule.set_fuse(identifier, FuseState.BLOWN, reason=reason)
+            self._runtime.events.emit(FuseEvent(str(name), reason))
+            self._runtime.events.emit(WarningEvent(str(name), "FUSE_BLOWN", reason))

@@ -1,0 +1,103 @@
+"""Sees which tables moved: one query per tick for all of them, metadata only where needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.core.errors import HeadwaterError
+from headwater.core.names import TableName
+from headwater.refresh.pin import View
+
+if TYPE_CHECKING:
+    from headwater.core.frontier import SourceVersion
+    from headwater.refresh.runtime import Runtime
+    from headwater.sources.metadata import TableMetadata
+
+
+class Watch:
+    """The tables of the lake as the last look showed them.
+
+    Attributes:
+        locations: metadata location of every table.
+        open_batches: batches that were open at the last look.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._rows: list[tuple[str, str, str]] = []
+        self._versions: dict[TableName, SourceVersion | None] = {}
+        self._held_back: set[TableName] = set()
+        self._rows_between: dict[tuple[TableName, int | None, int | None], int] = {}
+        self.locations: dict[TableName, str] = {}
+        self.open_batches: frozenset[str] = frozenset()
+
+    def look(self) -> frozenset[TableName]:
+        """Look once; returns the tables that may have moved since the look before."""
+        self.open_batches = self._runtime.store.batches.open_ids()
+        rows = self._runtime.tables.listing()
+        moved: set[TableName] = set(self._held_back)
+        if rows != self._rows:  # as lists first: the same rows come in the same order
+            before, after = frozenset(self._rows), frozenset(rows)
+            came, gone = after - before, before - after
+            for namespace, name, _ in gone:
+                table = TableName(namespace, name)
+                self.locations.pop(table, None)
+                moved.add(table)
+            for namespace, name, location in came:
+                table = TableName(namespace, name)
+                self.locations[table] = location
+                moved.add(table)
+            self._rows = rows
+        for table in moved:
+            self._versions.pop(table, None)
+        self._held_back.clear()
+        return frozenset(moved)
+
+    def view(self) -> View:
+        """The last look, for pinning."""
+        return View(self._runtime.tables, self.locations, self.open_batches)
+
+    def version(self, name: TableName) -> SourceVersion | None:
+        """The newest version of a table that may be read; None when it is gone or unreadable."""
+        if name not in self._versions:
+            self._versions[name] = self._read(name)
+        return self._versions[name]
+
+    def pending_rows(self, name: TableName, since: int | None) -> int:
+        """Changed rows after a version, as far as commits tell: a lower bound.
+
+        Rewritten rows do not count: appends count what they added, others the difference.
+        """
+        version = self.version(name)
+        if version is None or version.snapshot_id == since:
+            return 0
+        key = (name, since, version.snapshot_id)
+        if key not in self._rows_between:
+            if len(self._rows_between) > 10_000:
+                self._rows_between.clear()
+            metadata = self.view().metadata(name)
+            self._rows_between[key] = _rows_between(metadata, since, version.snapshot_id)
+        return self._rows_between[key]
+
+    def _read(self, name: TableName) -> SourceVersion | None:
+        try:
+            version = self.view().version(name)
+            if self.open_batches:
+                metadata = self.view().metadata(name)
+                if metadata is not None and metadata.version != version:
+                    self._held_back.add(name)  # moves when the batch closes, without a commit
+        except HeadwaterError:
+            return None
+        return version
+
+
+def _rows_between(metadata: TableMetadata | None, since: int | None, until: int | None) -> int:
+    between = metadata.snapshots_between(since, until) if metadata is not None else None
+    rows = 0
+    for snapshot in between or ():
+        added, deleted = snapshot.count("added-records"), snapshot.count("deleted-records")
+        if snapshot.operation == "append":
+            rows += added
+        elif snapshot.operation != "replace":
+            rows += abs(added - deleted)
+    return rows

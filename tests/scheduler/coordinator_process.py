@@ -1,0 +1,50 @@
+"""A process that runs the scheduler of a hub, and kills or stops itself at a given moment.
+
+Usage: coordinator_process.py CATALOG WAREHOUSE STAGE MOMENT SIGNAL TIMES
+
+The signal is sent at the first such moment; `none` as stage never sends it. Told on standard
+output: `leads`, `reached`, and `refreshed NAME` for every refresh. Ends when its input ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+
+import headwater
+from headwater.observe.events import Event, LeaderEvent, RefreshEvent, StageEvent
+from shared_spark import attach
+
+
+def main() -> None:
+    catalog, warehouse, stage, moment, signal_name = sys.argv[1:]
+    hub = headwater.connect(
+        spark=attach(),
+        catalog=catalog,
+        warehouse=warehouse,
+        settings={"scheduler_interval_ms": 200},
+    )
+    once = threading.Lock()
+
+    def listen(event: Event) -> None:
+        if isinstance(event, LeaderEvent):
+            print("leads" if event.leads else "lost", flush=True)
+        if isinstance(event, RefreshEvent):
+            print(f"refreshed {event.table} {event.action} {event.reason_code}", flush=True)
+        at = isinstance(event, StageEvent) and (event.stage, event.moment) == (stage, moment)
+        if at and once.acquire(blocking=False):
+            print("reached", flush=True)
+            os.kill(os.getpid(), getattr(signal, signal_name))
+
+    hub.subscribe(listen)
+    hub.start()
+    sys.stdin.read()
+    hub.stop()
+    print("stopped", flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

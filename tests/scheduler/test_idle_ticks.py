@@ -1,0 +1,170 @@
+"""A tick with nothing to do: one look, few queries, whatever the number of stream tables."""
+
+from __future__ import annotations
+
+import socket
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from bench.idle_tick import count_looks
+from bench.quiet_hub import quiet_hub, write_source
+from sqlalchemy import event
+
+from headwater import Hub
+from headwater.core.names import TableName
+from headwater.core.spec import Tier
+from headwater.scheduler.tick_state import Decisions
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def decided(hub: Hub, now: datetime = NOW) -> Decisions:
+    """The decisions of the next tick, which are not carried out."""
+    from headwater.operations import scheduler_of
+
+    coordinator = scheduler_of(hub).coordinator
+    limits = coordinator._limits()
+    made = coordinator._decide(now, limits)
+    coordinator._ledger.previous = now
+    return made
+
+
+def statements(hub: Hub) -> list[str]:
+    seen: list[str] = []
+
+    @event.listens_for(hub._runtime.store.database.engine, "before_cursor_execute")
+    def _(conn: object, cursor: object, statement: str, *_: object) -> None:
+        seen.append(statement)
+
+    return seen
+
+
+@pytest.mark.parametrize("count", [20, 1000])
+def test_the_queries_of_an_idle_tick_do_not_grow_with_the_tables(
+    tmp_path: Path, count: int
+) -> None:
+    with quiet_hub(tmp_path, count) as hub:
+        hub.tick()
+        looks, seen = count_looks(hub), statements(hub)
+        report = hub.tick()
+        assert report.idle
+        assert len(looks) == 1, "one query looks for changes of all sources"
+        assert len(seen) <= 8, seen
+        assert not any("FROM hw_stream_tables" in s for s in seen), "no row is read again"
+        assert not hub._runtime.engine.running, "no Spark"
+
+
+def test_idle_ticks_share_one_row_of_the_history(tmp_path: Path) -> None:
+    with quiet_hub(tmp_path, 30) as hub:
+        for second in range(5):
+            hub.tick(now=NOW + timedelta(seconds=second))
+        (row,) = hub.history()
+        assert (row.name, row.action, row.reason_code) == ("*", "NO_DATA", "IDLE_TICK")
+        assert "30 looked at" in (row.reason or "")
+
+
+def test_a_source_that_moved_wakes_its_readers_and_nobody_else(tmp_path: Path) -> None:
+    with quiet_hub(tmp_path, 40) as hub:
+        hub.tick(now=NOW)
+        write_source(tmp_path, "source3", 2)
+        looks = count_looks(hub)
+        made = decided(hub)
+        readers = {f"default.t{i}" for i in range(40) if i % 10 in (2, 3)}
+        assert {str(n) for n in made.choices} == readers
+        assert all(c.code == "SOURCES_CHANGED" for c in made.choices.values())
+        assert "default.source3 changed" in made.choices[TableName.parse("t2")].reason
+        assert len(looks) == 1
+
+
+def test_settings_and_declarations_are_seen_at_the_next_tick(tmp_path: Path) -> None:
+    with quiet_hub(tmp_path, 10) as hub:
+        hub.tick(now=NOW)
+        write_source(tmp_path, "source1", 2)
+        hub.alter_stream_table("t0", tier="frozen")
+        hub.gate_source("source2")
+        made = decided(hub)
+        assert {str(n.name): c.code for n, c in made.choices.items()} == {
+            "t0": "FROZEN",
+            "t1": "GATED",
+            "t2": "GATED",
+        }
+        hub.ungate_source("source2")
+        hub.alter_stream_table("t0", tier="hot")
+        made = decided(hub)
+        assert {str(n.name): c.code for n, c in made.choices.items()} == {
+            "t0": "SOURCES_CHANGED",
+            "t1": "SOURCES_CHANGED",
+        }
+        hub.set("enabled", False)
+        hub._runtime.setting.resolved(fresh=True)  # type: ignore[attr-defined]
+        assert {c.code for c in decided(hub).choices.values()} == {"DISABLED"}
+
+
+def test_a_fuse_blows_once_and_lets_one_refresh_pass_after_its_reset(tmp_path: Path) -> None:
+    events: list[object] = []
+    with quiet_hub(tmp_path, 10) as hub:
+        hub.subscribe(events.append)
+        hub.set_fuse("t0", 15)
+        hub.tick(now=NOW)
+        write_source(tmp_path, "source0", 3)
+        name = TableName.parse("t0")
+        hub.gate_source("source9")  # t9 reads source0 too, and there is no Spark here
+        report = hub.tick(now=NOW + timedelta(seconds=1))
+        choice = next(c for c in report.choices if c.name == "default.t0")
+        assert choice.reason_code == "FUSE_BLOWN"
+        assert "20 changed rows" in choice.reason
+        assert [type(e).__name__ for e in events if "Fuse" in type(e).__name__] == ["FuseEvent"]
+        hub.tick(now=NOW + timedelta(seconds=2))
+        assert [type(e).__name__ for e in events if "Fuse" in type(e).__name__] == ["FuseEvent"]
+        assert hub.status("t0")[0].decision_code == "FUSE_BLOWN"
+        hub.reset_fuse("t0")
+        assert decided(hub).choices[name].code == "SOURCES_CHANGED"
+        with pytest.raises(Exception, match="has not blown"):
+            hub.reset_fuse("t0")
+
+
+def test_counters_of_a_service_level_survive_a_restart(tmp_path: Path) -> None:
+    with quiet_hub(tmp_path, 3) as hub:
+        hub._runtime.store.tables.update(
+            TableName.parse("t1"), freshness_deadline_ms=30_000, tier=Tier.COLD
+        )
+        for minute in range(3):
+            hub.tick(now=NOW + timedelta(minutes=minute))
+        assert hub.status("t1")[0].tier == "cold", "two ticks were late so far"
+    with quiet_hub(tmp_path, 0) as hub:
+        hub.tick(now=NOW + timedelta(minutes=4))
+        tier = hub.status("t1")[0].tier
+        hub.tick(now=NOW + timedelta(minutes=5))
+        assert "warm" in (tier, hub.status("t1")[0].tier)
+
+
+def test_pressure_is_an_event_once_and_a_gauge_always(tmp_path: Path) -> None:
+    events: list[object] = []
+    with quiet_hub(tmp_path, 10) as hub:
+        hub.subscribe(lambda e: events.append(e) if "Backpressure" in type(e).__name__ else None)
+        hub.set("buffer_alert_threshold", 1000)
+        hub.set("metrics_port", free_port())
+        for number in range(10):
+            hub.alter_stream_table(f"t{number}", schedule="52w")
+        hub.tick(now=NOW)
+        write_source(tmp_path, "source0", 150)
+        for second in range(1, 6):
+            hub.tick(now=NOW + timedelta(seconds=second))
+        (event,) = events
+        assert (event.name, event.source) == ("change_buffer_backpressure", "default.source0")  # type: ignore[attr-defined]
+        assert (event.pending_rows, event.consecutive_cycles, event.threshold) == (1490, 3, 1000)  # type: ignore[attr-defined]
+        hub.start()
+        port = hub.settings()["metrics_port"].value
+        with urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+            text = page.read().decode()
+        hub.stop()
+        assert 'headwater_source_pending_rows{hub="default",source="default.source0"} 1490' in text
+        assert 'headwater_source_pressure_ticks{hub="default",source="default.source0"} ' in text
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

@@ -1,0 +1,125 @@
+"""The same random workload with no, one and four workers: the same contents and frontiers."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import headwater
+from shared_spark import Place, check, place_in, rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+QUERIES = {
+    "f": "SELECT id, x FROM s0 WHERE x > 3",
+    "a": "SELECT g, SUM(x) AS s, COUNT(*) AS n FROM s0 GROUP BY g",
+    "b": "SELECT g, MAX(x) AS m FROM s0 GROUP BY g",
+    "j": "SELECT a.g, a.s, b.m FROM a JOIN b ON a.g = b.g",
+    "c": "SELECT DISTINCT g FROM s1",
+    "d": "SELECT c.g, a.n FROM c LEFT JOIN a ON c.g = a.g",
+    "u": "SELECT id FROM f UNION ALL SELECT g FROM c",
+    "e": "SELECT COUNT(*) AS n FROM s1",
+}
+
+
+def statements(rng: random.Random, rounds: int) -> list[list[str]]:
+    """The same changes for every run."""
+    made = []
+    for number in range(rounds):
+        batch = []
+        for _ in range(rng.randint(1, 3)):
+            table, key = rng.choice(["s0", "s1"]), rng.randrange(40)
+            group, x = rng.randrange(4), rng.randrange(10)
+            batch.append(
+                rng.choice(
+                    [
+                        f"INSERT INTO {table} VALUES ({100 * number + key}, {group}, {x})",
+                        f"UPDATE {table} SET x = x + 1 WHERE g = {group}",
+                        f"DELETE FROM {table} WHERE id % 7 = {key % 7}",
+                    ]
+                )
+            )
+        made.append(batch)
+    return made
+
+
+def run(hub: headwater.Hub, workers: int, batches: list[list[str]]) -> list[Any]:
+    hub.set("max_parallel_workers", workers)
+    for table in ("s0", "s1"):
+        hub.sql(f"CREATE TABLE {table} (id BIGINT, g INT, x INT) USING iceberg")
+        hub.sql(
+            f"INSERT INTO {table} "
+            "SELECT id, CAST(id % 4 AS INT), CAST(id % 9 AS INT) FROM range(40)"
+        )
+    for name, query in QUERIES.items():
+        hub.create_stream_table(name, query)
+    seen = []
+    for batch in batches:
+        for statement in batch:
+            hub.sql(statement)
+        report = hub.tick()
+        assert not report.errors, report.errors
+        order = {str(n): i for i, n in enumerate(versions(hub, "s0", "s1"))}
+        seen.append(
+            (sorted(report.units), {n: rows(hub, n) for n in QUERIES}, frontiers(hub), len(order))
+        )
+    check(hub, *QUERIES)
+    return seen
+
+
+def versions(hub: headwater.Hub, *names: str) -> list[int | None]:
+    from headwater.core.names import TableName
+
+    found = []
+    for name in names:
+        metadata = hub._runtime.tables.metadata(TableName.parse(name))
+        assert metadata is not None
+        found += [s.snapshot_id for s in metadata.ancestry(metadata.current_snapshot_id)]
+    return found
+
+
+def frontiers(hub: headwater.Hub) -> dict[str, dict[str, int]]:
+    """Base table → how many commits ago, for each stream table."""
+    result = {}
+    for row in hub._runtime.store.tables.all():
+        assert row.frontier is not None
+        result[str(row.name)] = {
+            str(base): versions(hub, base.name).index(v.snapshot_id)
+            for base, v in row.frontier.base.items()
+        }
+    return result
+
+
+def compared(
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+    seed: int,
+    rounds: int,
+    *numbers: int,
+) -> None:
+    batches = statements(random.Random(seed), rounds)
+    results = []
+    for workers in numbers:
+        place: Place = place_in(tmp_path_factory.mktemp(f"w{workers}"))
+        with place.open(spark) as hub:
+            results.append(run(hub, workers, batches))
+    assert all(result == results[0] for result in results)
+
+
+def test_parallel_equals_serial(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    compared(spark, tmp_path_factory, 1, 1, 0, 4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_parallel_equals_serial_for_longer(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    compared(spark, tmp_path_factory, seed, 8, 0, 1, 4)

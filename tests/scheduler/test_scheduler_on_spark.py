@@ -1,0 +1,290 @@
+"""Ticks on Spark: what is due is refreshed, in order, together where it must be, and told why."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import headwater
+from headwater.core.errors import HeadwaterError
+from headwater.refresh import together
+from shared_spark import Place, check, place_in, rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def make(hub: headwater.Hub) -> None:
+    """A chain, a diamond and a table that stands alone."""
+    hub.sql("CREATE TABLE src (id BIGINT, g INT, x INT) USING iceberg")
+    hub.sql("CREATE TABLE other (id BIGINT, y INT) USING iceberg")
+    hub.sql("INSERT INTO src SELECT id, CAST(id % 3 AS INT), CAST(id AS INT) FROM range(20)")
+    hub.sql("INSERT INTO other VALUES (1, 1), (2, 2)")
+    hub.create_stream_table("sums", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
+    hub.create_stream_table("counts", "SELECT g, COUNT(*) AS n FROM src GROUP BY g")
+    hub.create_stream_table("means", "SELECT s.g, s.s, c.n FROM sums s JOIN counts c ON s.g = c.g")
+    hub.create_stream_table("lone", "SELECT id, y * 2 AS y2 FROM other")
+
+
+@pytest.fixture(scope="module")
+def made(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Place, headwater.Hub]]:
+    """One hub for the tests that leave its tables as exact as they found them."""
+    place = place_in(tmp_path_factory.mktemp("scheduler"))
+    with place.open(spark) as opened:
+        make(opened)
+        yield place, opened
+
+
+def codes(report: headwater.TickReport) -> dict[str, str]:
+    return {c.name.removeprefix("default."): c.reason_code for c in report.choices}
+
+
+def test_a_tick_refreshes_what_is_due_and_says_why(made: tuple[Place, headwater.Hub]) -> None:
+    _, hub = made
+    events: list[object] = []
+    hub.subscribe(events.append)
+    first = hub.tick()
+    assert first.idle, first
+    assert {u.kind for u in hub.units()} == {"atomic_group", "singleton"}
+
+    hub.sql("INSERT INTO src VALUES (100, 1, 5)")
+    report = hub.tick()
+    assert codes(report)["sums"] == "SOURCES_CHANGED"
+    assert codes(report)["means"] == "UPSTREAM_DUE"
+    assert sorted(report.refreshed) == ["default.counts", "default.means", "default.sums"]
+    check(hub, "sums", "counts", "means", "lone")
+    assert hub.tick().idle
+    status = hub.status("means")[0]
+    assert (status.decision_code, status.last_action) == ("NO_CHANGES", "INCREMENTAL")
+    assert "NO_CHANGES" in str(hub.explain("means", what="refresh"))
+
+    runs = [r for r in hub._runtime.store.history.runs() if r.tick is not None and r.name != "*"]
+    assert {r.name for r in runs} >= {"default.sums", "default.counts", "default.means"}
+    versions = hub._runtime.store.ticks.versions(runs[0].tick or 0)
+    assert versions == {"default.src": report.versions["default.src"]}
+    assert {r.initiated_by for r in runs} == {"SCHEDULER"}
+
+    (job,) = hub.parallel_job_status()
+    assert (job.unit_kind, job.status, job.member_count) == ("atomic_group", "SUCCEEDED", 3)
+    pool = hub.worker_pool_status()[0]
+    assert (pool.active_workers, pool.max_workers, pool.per_db_cap) == (0, 4, 4)
+    assert (pool.parallel_mode, pool.last_scheduler_tick_unix is not None) == ("on", True)
+    share = hub.worker_allocation_status()[0]
+    assert (share.hub, share.workers_used, share.workers_queued, share.cluster_max) == (
+        "default",
+        0,
+        0,
+        4,
+    )
+    assert hub.cluster_worker_summary()[0].scheduler_running is False
+    metrics = hub.metrics_summary()[0]
+    assert (metrics.total_stream_tables, metrics.failed_refreshes) == (4, 0)
+    assert {r.stream_table for r in hub.sla_summary()} == {
+        "default.sums",
+        "default.counts",
+        "default.means",
+        "default.lone",
+    }
+    assert hub.recommend_schedule("lone").confidence == 0.0
+    health = {r.check_name: r.severity for r in hub.health_check()}
+    assert health["scheduler_running"] == "WARN"
+    assert health["stale_tables"] == health["worker_pool"] == health["job_queue"] == "OK"
+
+
+def test_a_group_appears_whole_or_not_at_all(
+    made: tuple[Place, headwater.Hub], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, hub = made
+    before = {name: rows(hub, name) for name in ("sums", "counts", "means")}
+    hub.sql("INSERT INTO src VALUES (100, 7, 5)")
+    staged: list[str] = []
+    stage = together.stage_run
+
+    def failing(*args: object) -> object:
+        row = args[1]
+        staged.append(row.name.name)  # type: ignore[attr-defined]
+        if row.name.name == "means":  # type: ignore[attr-defined]
+            raise HeadwaterError("broken on purpose")
+        return stage(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(together, "stage_run", failing)
+    report = hub.tick()
+    assert staged == ["counts", "sums", "means"]
+    assert report.failed == ("default.means",)
+    assert {name: rows(hub, name) for name in before} == before, "nothing of it is visible"
+    skipped = hub.history("sums", limit=1)
+    assert (skipped[0].status, skipped[0].reason_code) == ("SKIPPED", "GROUP_FAILED")
+    monkeypatch.undo()
+    report = hub.tick()
+    assert sorted(report.refreshed) == ["default.counts", "default.means", "default.sums"]
+    check(hub, "sums", "counts", "means")
+
+
+def test_a_group_that_was_committed_to_is_seen_whole_and_carried_out(
+    made: tuple[Place, headwater.Hub], spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, hub = made
+    hub.tick()
+    hub.sql("INSERT INTO src VALUES (100, 8, 5)")
+    before = rows(hub, "means")
+
+    class Killed(BaseException):
+        pass
+
+    def die(*args: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr(together, "publish_run", die)
+    hub.set("max_parallel_workers", 0)
+    hub._runtime.setting.resolved(fresh=True)  # type: ignore[attr-defined]
+    with pytest.raises(Killed):
+        hub.tick()
+    monkeypatch.undo()
+    (intent,) = hub._runtime.store.intents.pending()
+    assert len(intent.members) == 3
+    new = rows(hub, "means")
+    assert new != before, "committed to: the hub shows it before it is carried out"
+    assert 8 in {r[0] for r in rows(hub, "sums")}
+    assert 8 in {r[0] for r in hub.tables(["sums", "means"])["means"].collect()}
+    hub.set("max_parallel_workers", 4)
+    with place.open(spark) as second:
+        second.tick()
+        assert second._runtime.store.intents.pending() == ()
+        assert rows(second, "means") == new
+        check(second, "sums", "counts", "means")
+
+
+def test_a_failing_table_holds_back_its_readers_only_and_is_suspended(hub: headwater.Hub) -> None:
+    hub.sql("CREATE TABLE a (id INT, x INT) USING iceberg")
+    hub.sql("CREATE TABLE b (id INT) USING iceberg")
+    hub.sql("INSERT INTO a VALUES (1, 1)")
+    hub.create_stream_table("bad", "SELECT id, 10 / x AS y FROM a")
+    hub.create_stream_table("above", "SELECT id, y FROM bad", schedule="1s")
+    hub.create_stream_table("good", "SELECT id FROM b")
+    warned: list[str] = []
+    hub.subscribe(lambda e: warned.append(getattr(e, "code", "")))
+    for number in range(3):
+        hub.sql("INSERT INTO a VALUES (2, 0)")
+        hub.sql("INSERT INTO b VALUES (1)")
+        report = hub.tick(now=datetime.now(UTC) + timedelta(seconds=10 * (number + 1)))
+        assert report.failed == ("default.bad",)
+        assert codes(report)["above"] == "UPSTREAM_FAILED"
+        assert "default.good" in report.refreshed
+    assert hub.status("bad")[0].status == "SUSPENDED"
+    assert warned.count("AUTO_SUSPENDED") == 1
+    assert codes(hub.tick())["bad"] == "SUSPENDED"
+    assert {r.check_name: r.severity for r in hub.health_check()}["error_tables"] == "ERROR"
+    hub.sql("DELETE FROM a WHERE x = 0")
+    hub.resume_stream_table("bad")
+    assert "default.bad" in hub.tick(now=datetime.now(UTC) + timedelta(minutes=1)).refreshed
+    check(hub, "bad", "above", "good")
+
+
+def test_the_scheduler_in_the_background_keeps_tables_fresh(
+    made: tuple[Place, headwater.Hub],
+) -> None:
+    _, hub = made
+    before = len(rows(hub, "lone"))
+    hub.set("scheduler_interval_ms", 200)
+    hub.start()
+    try:
+        for number in range(2):
+            hub.sql(f"INSERT INTO src VALUES ({200 + number}, 1, 1)")
+            hub.sql(f"INSERT INTO other VALUES ({200 + number}, 1)")
+            expected = before + number + 1
+            wait_for(lambda: len(rows(hub, "lone")) == expected)  # noqa: B023
+        assert hub.cluster_worker_summary()[0].scheduler_running
+        assert hub.health_check()[0].severity == "OK"
+    finally:
+        assert hub.stop()
+    assert hub.cluster_worker_summary()[0].scheduler_running is False
+    hub.tick()
+    check(hub, "sums", "counts", "means", "lone")
+
+
+def test_independent_tables_are_refreshed_at_the_same_time(hub: headwater.Hub) -> None:
+    for number in range(4):
+        hub.sql(f"CREATE TABLE s{number} (id INT) USING iceberg")
+        hub.create_stream_table(f"t{number}", f"SELECT id FROM s{number}")
+    at_once: list[int] = []
+    running: set[str] = set()
+    lock = threading.Lock()
+
+    def seen(event: object) -> None:
+        stage, moment = getattr(event, "stage", ""), getattr(event, "moment", "")
+        if stage == "apply":
+            with lock:
+                name = event.table  # type: ignore[attr-defined]
+                running.add(name) if moment == "start" else running.discard(name)
+                at_once.append(len(running))
+
+    hub.subscribe(seen)
+    for number in range(4):
+        hub.sql(f"INSERT INTO s{number} VALUES (1)")
+    hub.set("max_parallel_workers", 2)
+    report = hub.tick()
+    assert len(report.refreshed) == 4
+    assert max(at_once) == 2, "two at once, and never more"
+    at_once.clear()
+    for number in range(4):
+        hub.sql(f"INSERT INTO s{number} VALUES (1)")
+    hub.set("parallel_refresh_mode", "dry_run")
+    hub._runtime.setting.resolved(fresh=True)  # type: ignore[attr-defined]
+    planned: list[object] = []
+    hub.subscribe(lambda e: planned.append(e) if type(e).__name__ == "TickEvent" else None)
+    report = hub.tick()
+    assert len(report.refreshed) == 4
+    assert max(at_once) == 1, "dry_run plans, and runs one by one"
+    assert len(planned[0].units) == 4  # type: ignore[attr-defined]
+    check(hub, *(f"t{n}" for n in range(4)))
+
+
+@pytest.mark.long
+def test_a_refresh_that_takes_too_long_is_cancelled_and_tried_again(
+    hub: headwater.Hub, tmp_path: Path
+) -> None:
+    quick = tmp_path / "quick"
+
+    def slowly(x: int) -> int:
+        if not quick.exists():
+            time.sleep(5)
+        return x
+
+    hub.register_function("slowly", slowly, returns="int")
+    hub.sql("CREATE TABLE s (id INT) USING iceberg")
+    hub.create_stream_table("t", "SELECT id, slowly(id) AS y FROM s")
+    hub.sql("INSERT INTO s VALUES (1), (2), (3), (4), (5), (6)")
+    hub.set("refresh_timeout", 1)
+    started = time.monotonic()
+    report = hub.tick()
+    assert time.monotonic() - started < 25, "thirty seconds of sleep were cut short"
+    assert "HW5008" in report.errors["default.t"]
+    (job,) = [j for j in hub.parallel_job_status() if j.finished_at is not None]
+    assert (job.status, job.attempt_no) == ("RETRYABLE_FAILED", 1)
+    status = hub.status("t")[0]
+    assert (status.status, status.consecutive_errors) == ("ACTIVE", 0), "no error of it yet"
+    assert codes(hub.tick())["t"] == "BACKOFF"
+    quick.touch()
+    hub.set("refresh_timeout", 0)
+    hub._runtime.setting.resolved(fresh=True)  # type: ignore[attr-defined]
+    report = hub.tick(now=datetime.now(UTC) + timedelta(seconds=10))
+    assert report.refreshed == ("default.t",)
+    assert hub.parallel_job_status()[0].attempt_no == 2
+    check(hub, "t")
+
+
+def wait_for(condition: object, seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < until, "it did not come true"
+        time.sleep(0.1)

@@ -1,0 +1,97 @@
+"""Thirty tables, random changes, coordinators killed at random: exact in the end, memory flat.
+
+`HW_SOAK_SECONDS` says how long; 20 minutes unless told otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from test_takeover import coordinator, read_until, wait_until
+
+import headwater
+from shared_spark import Place, check
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+SECONDS = float(os.environ.get("HW_SOAK_SECONDS", "1200"))
+SOURCES, TABLES = 5, 30
+FLAT = 1.10
+
+
+def prepare(hub: headwater.Hub, rng: random.Random) -> list[str]:
+    for number in range(SOURCES):
+        hub.sql(f"CREATE TABLE s{number} (id BIGINT, g INT, x INT) USING iceberg")
+        hub.sql(f"INSERT INTO s{number} SELECT id, CAST(id % 5 AS INT), 1 FROM range(20)")
+    names: list[str] = []
+    for number in range(TABLES):
+        source = f"s{rng.randrange(SOURCES)}"
+        shapes = [
+            f"SELECT g, SUM(x) AS x, COUNT(*) AS n FROM {source} GROUP BY g",
+            f"SELECT id, g, x FROM {source} WHERE x > 0",
+        ]
+        if names:
+            upper = rng.choice(names)
+            shapes.append(f"SELECT u.g, COUNT(*) AS x FROM {upper} u JOIN {source} s "
+                          "ON u.g = s.g GROUP BY u.g")  # fmt: skip
+        hub.create_stream_table(f"t{number}", rng.choice(shapes))
+        names.append(f"t{number}")
+    return names
+
+
+def change(hub: headwater.Hub, rng: random.Random) -> None:
+    table, key = f"s{rng.randrange(SOURCES)}", rng.randrange(1000)
+    hub.sql(
+        rng.choice(
+            [
+                f"INSERT INTO {table} VALUES ({key}, {key % 5}, {rng.randrange(3)})",
+                f"UPDATE {table} SET x = x + 1 WHERE g = {key % 5}",
+                f"DELETE FROM {table} WHERE id = {key}",
+            ]
+        )
+    )
+
+
+def memory(process: subprocess.Popen[str]) -> int:
+    """Resident memory in kilobytes."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+
+
+def test_soak(spark: SparkSession, place: Place) -> None:
+    rng = random.Random(7)
+    with place.open(spark) as hub:
+        names = prepare(hub, rng)
+        until = time.monotonic() + SECONDS
+        kills = 0
+        while time.monotonic() < until:
+            with coordinator(spark, place) as process:
+                read_until(process, "leads")
+                lives = time.monotonic() + rng.uniform(10, max(20, SECONDS / 4))
+                measured: list[int] = []
+                while time.monotonic() < min(lives, until):
+                    change(hub, rng)
+                    measured.append(memory(process))
+                    time.sleep(0.5)
+                warm = measured[len(measured) // 2 :]
+                if SECONDS >= 600 and len(warm) > 100:
+                    first, last = warm[0], warm[-1]
+                    assert last <= first * FLAT, f"memory grew from {first} to {last} kB"
+            kills += 1
+        hub.start()
+        wait_until(lambda: hub.tick().idle, 300)
+        assert hub.stop()
+        check(hub, *names)
+        assert kills > 0
+        assert not [j for j in hub.parallel_job_status() if j.status in ("RUNNING", "QUEUED")]
+        assert not [h for h in hub.history(limit=1000) if h.status == "RUNNING"]
