@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.request import urlopen
@@ -76,6 +77,16 @@ def test_a_source_that_moved_wakes_its_readers_and_nobody_else(tmp_path: Path) -
         assert all(c.code == "SOURCES_CHANGED" for c in made.choices.values())
         assert "default.source3 changed" in made.choices[TableName.parse("t2")].reason
         assert len(looks) == 1
+
+
+def test_a_source_that_is_gone_is_not_passed_over(tmp_path: Path) -> None:
+    with quiet_hub(tmp_path, 10) as hub:
+        hub.tick(now=NOW)
+        with sqlite3.connect(tmp_path / "iceberg.db") as connection:
+            connection.execute("DELETE FROM iceberg_tables WHERE table_name = 'source4'")
+        connection.close()
+        made = decided(hub)
+        assert {str(n.name): c.refresh for n, c in made.choices.items()} == {"t3": True, "t4": True}
 
 
 def test_settings_and_declarations_are_seen_at_the_next_tick(tmp_path: Path) -> None:

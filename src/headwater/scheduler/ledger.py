@@ -226,7 +226,7 @@ class Ledger:
         moved, rows = [], 0
         for source in outline.reads:
             known, newest = outline.sources.get(source), self._watch.version(source)
-            if newest is not None and newest != known:
+            if newest != known:  # also one that is gone: the refresh tells what is wrong with it
                 moved.append(source)
                 if source not in self.outlines:
                     rows += self._watch.pending_rows(source, known.snapshot_id if known else None)
