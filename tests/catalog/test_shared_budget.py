@@ -182,3 +182,20 @@ def test_outlines_are_read_where_something_changed(store: Store) -> None:
 
 def new_table() -> NewStreamTable:
     return replace(sample(), definition={"sources": ["default.orders"], "uses_clock": False})
+
+
+def test_a_batch_that_began_after_the_look_may_be_half_in_it(store: Store) -> None:
+    before = store.batches.begin()
+    look = store.batches.look()
+    assert look.may_hold(before)
+    assert not look.may_hold(None)
+    assert not look.may_hold("an id of another writer")
+    time.sleep(0.002)
+    unseen = store.batches.begin()
+    store.batches.close(unseen)
+    assert look.may_hold(unseen), "it came and went since"
+    store.batches.close(before)
+    later = store.batches.look()
+    assert not later.may_hold(before)
+    assert not later.may_hold(unseen)
+    assert later.ids == frozenset()

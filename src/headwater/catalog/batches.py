@@ -8,6 +8,7 @@ open, or the stream tables above it would wait for ever.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,35 @@ if TYPE_CHECKING:
 _B = tables.batches
 _COLUMNS = tuple(_B.columns.keys())
 
+_TIME_DIGITS, _ID_DIGITS = 12, 28  # of an id made by `core.ids.run_id`
+
 UNSEEN_AFTER = timedelta(days=1)
 """How long a batch of another host may be open: its process cannot be seen from here."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBatches:
+    """The batches that may still get writes, as one look showed them.
+
+    Attributes:
+        ids: those that were open.
+        at_ms: when that was; a batch that began later was not seen, whatever became of it since.
+    """
+
+    ids: frozenset[str] = frozenset()
+    at_ms: int = field(default=2**62, compare=False)
+
+    def may_hold(self, batch_id: str | None) -> bool:
+        """Whether a commit with this batch id may be one of several that are not all there."""
+        if batch_id is None:
+            return False
+        if batch_id in self.ids:
+            return True
+        began = batch_id[:_TIME_DIGITS]
+        try:
+            return len(batch_id) == _ID_DIGITS and int(began, 16) >= self.at_ms
+        except ValueError:  # another writer's own id
+            return False
 
 
 class Batches:
@@ -60,6 +88,12 @@ class Batches:
         with self._database.write() as connection:
             gone = delete(_B).where(_B.c.hub == self._hub, _B.c.batch_id == batch_id)
             return connection.execute(gone).rowcount == 1
+
+    def look(self) -> OpenBatches:
+        """The batches that may still get writes, and when that was."""
+        with self._database.read() as connection:
+            at = self._database.now(connection)
+        return OpenBatches(self.open_ids(), int(at.timestamp() * 1000))
 
     def open_ids(self, *, unseen_after: timedelta = UNSEEN_AFTER) -> frozenset[str]:
         """The batches that may still get writes; those of dead processes are forgotten."""

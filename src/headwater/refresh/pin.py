@@ -19,11 +19,16 @@ from headwater.storage.stage import BATCH
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from headwater.catalog.batches import OpenBatches
     from headwater.core.names import TableName
     from headwater.refresh.definitions import Stored
     from headwater.refresh.runtime import Runtime
     from headwater.sources.metadata import TableMetadata
     from headwater.sources.tables import TableCatalog
+
+
+_RECENT_MS = 60_000
+"""How far the clocks of writers may be apart from that of the catalog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class View:
 
     tables: TableCatalog
     locations: Mapping[TableName, str]
-    open_batches: frozenset[str]
+    open_batches: OpenBatches
     staged: Mapping[TableName, int] = field(default_factory=dict)
 
     @classmethod
@@ -42,7 +47,7 @@ class View:
         Groups are read before and after the look: one that was committed to or completed meanwhile
         may be half in it, so the look is taken again.
         """
-        open_batches = runtime.store.batches.open_ids()
+        open_batches = runtime.store.batches.look()
         while True:
             before = runtime.store.intents.look()
             locations = runtime.tables.locations()
@@ -74,12 +79,13 @@ class View:
                 hint="create it again with the same columns, or drop the stream table",
             )
         version = metadata.version
-        if not self.open_batches:
-            return version
         usable = version.snapshot_id
+        recent = self.open_batches.at_ms - _RECENT_MS
         for snapshot in metadata.ancestry(version.snapshot_id):
-            if snapshot.summary.get(BATCH) in self.open_batches:
+            if self.open_batches.may_hold(snapshot.summary.get(BATCH)):
                 usable = snapshot.parent_id
+            elif not self.open_batches.ids and snapshot.timestamp_ms < recent:
+                break  # no batch that began after the look can lie below
         return SourceVersion(version.table_id, usable, version.schema_id)
 
 

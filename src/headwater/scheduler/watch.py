@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headwater.catalog.batches import OpenBatches
 from headwater.core.errors import HeadwaterError
 from headwater.core.names import TableName
 from headwater.refresh.pin import View
@@ -29,11 +30,11 @@ class Watch:
         self._held_back: set[TableName] = set()
         self._rows_between: dict[tuple[TableName, int | None, int | None], int] = {}
         self.locations: dict[TableName, str] = {}
-        self.open_batches: frozenset[str] = frozenset()
+        self.open_batches = OpenBatches()
 
     def look(self) -> frozenset[TableName]:
         """Look once; returns the tables that may have moved since the look before."""
-        self.open_batches = self._runtime.store.batches.open_ids()
+        self.open_batches = self._runtime.store.batches.look()
         rows = self._runtime.tables.listing()
         moved: set[TableName] = set(self._held_back)
         if rows != self._rows:  # as lists first: the same rows come in the same order
@@ -82,10 +83,9 @@ class Watch:
     def _read(self, name: TableName) -> SourceVersion | None:
         try:
             version = self.view().version(name)
-            if self.open_batches:
-                metadata = self.view().metadata(name)
-                if metadata is not None and metadata.version != version:
-                    self._held_back.add(name)  # moves when the batch closes, without a commit
+            metadata = self.view().metadata(name)
+            if metadata is not None and metadata.version != version:
+                self._held_back.add(name)  # moves when the batch closes, without a commit
         except HeadwaterError:
             return None
         return version
