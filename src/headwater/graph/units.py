@@ -104,37 +104,50 @@ def build_units(
         traits: of each stream table; what is missing counts as the default.
         groups: declared refresh groups; names that are no stream tables are ignored.
     """
-    parts = _Parts(graph)
-    for circle in circles(graph.sources):
+    parts = _Parts(graph, traits)
+    for circle in circles(parts.reads):
         parts.join(circle, UnitKind.CYCLIC_SCC)
     for diamond in diamonds(graph):
-        if all(traits.get(m, UnitTraits()).atomic for m in diamond.members):
-            parts.join(diamond.members, UnitKind.ATOMIC_GROUP)
+        if all(traits.get(m, _USUAL).atomic for m in diamond.members):
+            parts.join(parts.places(diamond.members), UnitKind.ATOMIC_GROUP)
     for members in (groups or {}).values():
-        known = [m for m in members if m in graph.sources]
+        known = parts.places(members)
         if len(known) > 1:
             parts.join(known, UnitKind.REFRESH_GROUP)
-    for name, reads in graph.sources.items():
-        if traits.get(name, UnitTraits()).immediate:
-            near = [s for s in reads if traits.get(s, _NOT).immediate]
-            parts.join([name, *near], UnitKind.IMMEDIATE_CLOSURE)
+    for place, reads in parts.reads.items():
+        if parts.traits[place].immediate:
+            near = [s for s in reads if parts.traits[s].immediate]
+            parts.join([place, *near], UnitKind.IMMEDIATE_CLOSURE)
     parts.merge_circles()
-    parts.fuse(traits)
+    parts.fuse()
     return parts.finished()
 
 
-_NOT = UnitTraits(immediate=False)
+_USUAL = UnitTraits()
 
 
 class _Parts:
-    """Units while they are put together: a root table for each."""
+    """Units while they are put together: a root for each, tables by their place in the order.
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-        self._root = {name: name for name in graph.order}
-        self._kinds: dict[TableName, set[UnitKind]] = defaultdict(set)
+    Places are numbers: hashing names would take most of the time.
+    """
 
-    def join(self, members: Iterable[TableName], kind: UnitKind) -> None:
+    def __init__(self, graph: Graph, traits: Mapping[TableName, UnitTraits]) -> None:
+        self._order = graph.order
+        self._place = {name: place for place, name in enumerate(graph.order)}
+        self.traits = [traits.get(name, _USUAL) for name in graph.order]
+        self.reads = {
+            place: tuple(self._place[s] for s in graph.sources[name] if s in self._place)
+            for place, name in enumerate(graph.order)
+        }
+        self._root = list(range(len(graph.order)))
+        self._kinds: dict[int, set[UnitKind]] = defaultdict(set)
+
+    def places(self, names: Iterable[TableName]) -> list[int]:
+        """Where these stream tables are; others are left out."""
+        return [self._place[name] for name in names if name in self._place]
+
+    def join(self, members: Iterable[int], kind: UnitKind) -> None:
         """Put tables together, with the units they are in."""
         first, *rest = members
         root = self._find(first)
@@ -155,34 +168,26 @@ class _Parts:
                 kinds = {k for root in circle for k in self._kinds[root]}
                 self.join(circle, _strongest(kinds) or UnitKind.REFRESH_GROUP)
 
-    def fuse(self, traits: Mapping[TableName, UnitTraits]) -> None:
+    def fuse(self) -> None:
         """Put chains of calculated tables together, where each has one reader and one upstream."""
         above = self._arrows()
-        readers: dict[TableName, set[TableName]] = defaultdict(set)
-        for root, reads in above.items():
+        readers: dict[int, int] = defaultdict(int)
+        for reads in above.values():
             for read in reads:
-                readers[read].add(root)
-
-        def is_link(root: TableName) -> bool:
-            calculated = traits.get(root, UnitTraits()).calculated
-            return calculated and not self._kinds.get(root)
-
-        links = {root for root in above if is_link(root)}
-        for root in self._graph.order:
+                readers[read] += 1
+        links = {r for r in above if self.traits[r].calculated and not self._kinds.get(r)}
+        for root in range(len(self._order)):
             if root in links and len(above[root]) == 1:
                 (upper,) = above[root]
-                if upper in links and len(readers[upper]) == 1:
-                    self._chain(upper, root)
-
-    def _chain(self, upper: TableName, lower: TableName) -> None:
-        root = self._find(upper)
-        self._root[self._find(lower)] = root
-        self._kinds[root].add(UnitKind.FUSED_CHAIN)
+                if upper in links and readers[upper] == 1:
+                    top = self._find(upper)
+                    self._root[self._find(root)] = top
+                    self._kinds[top].add(UnitKind.FUSED_CHAIN)
 
     def finished(self) -> UnitGraph:
-        members: dict[TableName, list[TableName]] = defaultdict(list)
-        for name in self._graph.order:
-            members[self._find(name)].append(name)
+        members: dict[int, list[TableName]] = defaultdict(list)
+        for place, name in enumerate(self._order):
+            members[self._find(place)].append(name)
         made = {
             root: Unit.of(_kind(self._kinds.get(root, set())), tuple(names))
             for root, names in members.items()
@@ -203,19 +208,21 @@ class _Parts:
             position={unit.key: i for i, unit in enumerate(ordered)},
         )
 
-    def _find(self, name: TableName) -> TableName:
-        while self._root[name] != name:
-            self._root[name] = self._root[self._root[name]]
-            name = self._root[name]
-        return name
+    def _find(self, place: int) -> int:
+        root = self._root
+        while root[place] != place:
+            root[place] = root[root[place]]
+            place = root[place]
+        return place
 
-    def _arrows(self) -> dict[TableName, frozenset[TableName]]:
+    def _arrows(self) -> dict[int, frozenset[int]]:
         """Root → roots it reads."""
-        arrows: dict[TableName, set[TableName]] = {}
-        for name in self._graph.order:
-            root = self._find(name)
-            reads = {self._find(s) for s in self._graph.sources[name] if s in self._root}
-            arrows.setdefault(root, set()).update(reads - {root})
+        arrows: dict[int, set[int]] = {}
+        for place, reads in self.reads.items():
+            root = self._find(place)
+            found = arrows.setdefault(root, set())
+            found.update(self._find(s) for s in reads)
+            found.discard(root)
         return {root: frozenset(reads) for root, reads in arrows.items()}
 
 

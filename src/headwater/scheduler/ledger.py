@@ -37,6 +37,12 @@ class Shape:
     graph: Graph
     units: UnitGraph
     gates: frozenset[TableName]
+    traits: Mapping[TableName, UnitTraits]
+    groups: Mapping[str, tuple[TableName, ...]]
+
+
+NO_TABLES = Shape(-1, Graph.build({}), UnitGraph(), frozenset(), {}, {})
+"""The shape of a hub before anything is read."""
 
 
 class Ledger:
@@ -58,7 +64,7 @@ class Ledger:
         self._names: dict[int, TableName] = {}
         self._fuses: dict[int, ScheduleState] = {}
         self._default_ceiling = 0
-        self.shape = Shape(-1, Graph.build({}), UnitGraph(), frozenset())
+        self.shape = NO_TABLES
         self.tables: dict[TableName, TableState] = {}
         self.outlines: dict[TableName, Outline] = {}
         self.awake: set[TableName] = set()
@@ -218,7 +224,7 @@ class Ledger:
 
     def _reshape(self, generation: int) -> None:
         """Build graph and units aside, and swap them in."""
-        self.shape = shape_of(self._store, self.outlines, generation, self.shape.graph)
+        self.shape = shape_of(self._store, self.outlines, generation, self.shape)
 
     def _recompute(self, name: TableName) -> None:
         """What moved below a table, and what holds it."""
@@ -261,12 +267,11 @@ def shape_of(
     store: Store,
     outlines: Mapping[TableName, Outline],
     generation: int = 0,
-    before: Graph | None = None,
+    before: Shape = NO_TABLES,
 ) -> Shape:
-    """Graph, units and gates for these stream tables; a graph that is the same is kept."""
+    """Graph, units and gates for these stream tables; what is as it was is kept."""
     reads = {name: frozenset(outline.reads) for name, outline in outlines.items()}
-    same = before is not None and before.sources == reads
-    graph = before if before is not None and same else Graph.build(reads)
+    graph = before.graph if before.graph.sources == reads else Graph.build(reads)
     traits = {
         name: UnitTraits(
             atomic=outline.atomic,
@@ -275,5 +280,7 @@ def shape_of(
         )
         for name, outline in outlines.items()
     }
-    units = build_units(graph, traits, store.groups.all())
-    return Shape(generation, graph, units, store.gates.all())
+    groups = store.groups.all()
+    same = graph is before.graph and (traits, groups) == (before.traits, before.groups)
+    units = before.units if same else build_units(graph, traits, groups)
+    return Shape(generation, graph, units, store.gates.all(), traits, groups)
