@@ -45,7 +45,7 @@ def storm(folder: Path, tables: int, seconds: float) -> None:
             sizes.add(len(members))
             time.sleep(0.02)
         done = [int((p.stdout.read() if p.stdout else "") or 0) for p in storms]
-        assert min(done) > 5, done
+        assert sum(done) > 20, done
         assert len(sizes) > 1, "ticks saw the changes as they came"
         assert sorted(times)[len(times) // 2] < 1.0, "a tick does not wait for the changes"
         hub.tick()
