@@ -106,6 +106,13 @@ def open_runtime(
     )
 
 
+def read_again(runtime: Runtime) -> None:
+    """See now what was stored by `hub.set`, here or in another process."""
+    layered = runtime.setting
+    if isinstance(layered, LayeredSettings):
+        layered.resolved(fresh=True)
+
+
 def shown_settings(runtime: Runtime) -> dict[str, SettingShown]:
     """Every setting with its origin."""
     from headwater.settings import Settings

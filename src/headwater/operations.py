@@ -35,10 +35,12 @@ if TYPE_CHECKING:
 def set_setting(self: Hub, setting: str, value: object) -> None:
     """Store a setting; every process that uses the hub sees it."""
     from headwater import settings
+    from headwater.opening import read_again
 
     check_text("setting", setting)
     name, checked = settings.check(setting, value)
     self._runtime.store.settings.put(name, checked)
+    read_again(self._runtime)
 
 
 def settings(self: Hub) -> dict[str, SettingShown]:

@@ -105,6 +105,7 @@ class Coordinator:
         """Look, decide and queue; nothing is started yet."""
         started = time.perf_counter()
         at = now or self._runtime.clock()
+        self._read_settings()
         self._reap()
         limits = self._limits()
         made = self._decide(at, limits)
@@ -120,6 +121,12 @@ class Coordinator:
             self._runtime.store.ticks.idle(at, took * 1000, len(self._ledger.tables))
         self._measure(took)
         return self._round
+
+    def _read_settings(self) -> None:
+        """A tick sees what was stored before it, in whatever process."""
+        again = getattr(self._runtime.setting, "resolved", None)
+        if again is not None:
+            again(fresh=True)
 
     def _measure(self, seconds: float) -> None:
         """What Prometheus is told of a tick."""
