@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.storage.jars import COORDINATES
 from shared_spark import environment
 
 pytestmark = pytest.mark.spark
@@ -90,7 +91,8 @@ def test_first_start_without_network_says_what_is_missing_and_what_to_do(tmp_pat
     done = headwater("--hub", str(tmp_path), "sql", "SELECT 1", HEADWATER_JARS=str(tmp_path / "j"))
     assert done.returncode == 1
     first, *rest = done.stderr.splitlines()
-    assert first.startswith("HW5004: the jars of Spark could not be fetched: org.apache.iceberg:")
+    assert first.startswith("HW5004: the jars of Spark could not be fetched: ")
+    assert all(coordinate in first for coordinate in COORDINATES)
     assert [line[:4] for line in rest] == ["Do: "]
     assert "HEADWATER_JARS" in rest[0]
 
