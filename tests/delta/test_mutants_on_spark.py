@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import headwater
+from headwater.refresh import perform as performing
 from headwater.refresh import run as running
 from headwater.sources.iceberg import IcebergSource
 
@@ -29,15 +30,15 @@ def window_starts_one_version_early(patch: Patch) -> None:
 def frontier_advanced_on_failure(patch: Patch) -> None:
     _failing(patch)
     known: dict[str, Any] = {}
-    rule, plan = running._failed, running.plan_refresh
+    rule, plan = running.failed, running.plan_refresh
 
     def planned(*given: Any, **more: Any) -> Any:
         found = plan(*given, **more)
         known["planned"] = found[0]
         return found
 
-    def failed(runtime: Any, row: Any, run: Any, error: Any) -> Any:
-        runtime.store.history.finish(run, running._outcome(known["planned"]))
+    def failed(runtime: Any, row: Any, run: Any, error: Any, **_: Any) -> Any:
+        runtime.store.history.finish(run, performing.outcome_of(known["planned"]))
         return error
 
     patch.setattr(running, "plan_refresh", planned)
@@ -53,7 +54,7 @@ def _failing(patch: Patch) -> None:
     def fails(*given: Any) -> None:
         raise RuntimeError("the engine went away")
 
-    patch.setattr(running, "apply", fails)
+    patch.setattr(performing, "apply", fails)
 
 
 @pytest.mark.parametrize(
