@@ -93,7 +93,7 @@ def own_settings(hub: headwater.Hub) -> dict[str, str]:
     runtime = hub._runtime
     lake, started = runtime.lake, runtime.engine.given is None
     conf = {**lake.refresh_conf(bare_files=started), **SMALL_REFRESH}
-    return {k: v for k, v in conf.items() if runtime.engine.user.conf.get(k, "") != v}
+    return {k: v for k, v in conf.items() if runtime.engine.user.conf.get(k, None) != v}
 
 
 def prepare(hub: headwater.Hub) -> None:
