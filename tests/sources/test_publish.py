@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 from sources_lake import Lake, Table
 
-from headwater.core.errors import RefreshConflict, StorageDamaged
+from headwater.core.errors import CatalogBusy, RefreshConflict, StorageDamaged
 from headwater.core.names import TableName
 from headwater.sources.database import open_database
 from headwater.sources.files import IcebergFiles, local_path
+from headwater.sources.publish import KEPT_DOCUMENTS, MainCommits
 from headwater.sources.tables import JdbcTables
 from headwater.storage.stage import Stamp, staged_by
 from headwater.storage.stage import staged as staging
@@ -225,6 +226,36 @@ def test_nothing_of_the_table_is_lost(table: Table) -> None:
     assert table.lake.collect(f"SELECT id FROM {name} VERSION AS OF 'kept'")[0][0] == 1
     table.call("rollback_to_snapshot", f"snapshot_id => {main}")
     assert ids(table) == [1]
+
+
+def test_a_lost_answer_is_no_second_commit(table: Table) -> None:
+    """The swap arrived, the answer did not: the table itself tells, at the next look."""
+    main, staged = table.at.snapshot_id, stage(table, "run")
+    tables = JdbcTables(table.lake.addresses.iceberg_url, table.lake.catalog)
+    real, swaps = tables._database, []
+
+    class Forgetful:
+        def update(self, statement: str, parameters: Sequence[object]) -> int:
+            swaps.append(real.update(statement, parameters))
+            raise CatalogBusy("the connection was lost")
+
+    tables._commits = MainCommits(tables, Forgetful(), IcebergFiles())
+    tables.publish(table.name, expect_main=main, snapshot_id=staged)
+    assert swaps == [1]
+    assert ids(table) == [1, 2]
+    assert table.metadata.branches == {}
+
+
+def test_old_metadata_documents_are_removed(table: Table) -> None:
+    for number in range(KEPT_DOCUMENTS):
+        run = stage(table, f"run{number}", f"INSERT INTO {{t}} VALUES ({number + 2})")
+        publish(table, table.at.snapshot_id, run)
+    newest = Path(local_path(table.lake.tables.location(table.name)) or "")
+    known = msgspec.json.decode(newest.read_bytes())["metadata-log"]
+    kept = {Path(local_path(e["metadata-file"]) or "") for e in known} | {newest}
+    assert len(known) == KEPT_DOCUMENTS
+    assert set(newest.parent.glob("*.metadata.json")) == kept
+    assert ids(table) == list(range(1, KEPT_DOCUMENTS + 2))
 
 
 def test_compressed_metadata(lake: Lake) -> None:

@@ -28,6 +28,13 @@ class Database(Protocol):
     def fetch(self, statement: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Run one query."""
 
+    def update(self, statement: str, parameters: Sequence[object]) -> int:
+        """Run one statement that changes rows, once; how many it changed.
+
+        Raises:
+            CatalogBusy: there was no answer; the rows may have been changed or not.
+        """
+
     def change(self, statements: Sequence[str]) -> None:
         """Run statements in one transaction."""
 
@@ -73,6 +80,13 @@ class SqliteDatabase:
         """Run one query."""
         try:
             return self._connection().execute(statement, tuple(parameters)).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise self._translated(error) from error
+
+    def update(self, statement: str, parameters: Sequence[object]) -> int:
+        """Run one statement that changes rows."""
+        try:
+            return self._connection().execute(statement, tuple(parameters)).rowcount
         except sqlite3.DatabaseError as error:
             raise self._translated(error) from error
 
@@ -138,6 +152,19 @@ class PostgresDatabase:
             except psycopg.OperationalError:
                 self.close()
                 return self._connection().execute(text, tuple(parameters)).fetchall()  # type: ignore[no-any-return]
+        except psycopg.Error as error:
+            raise self._translated(error) from error
+
+    def update(self, statement: str, parameters: Sequence[object]) -> int:
+        """Run one statement that changes rows; never twice, as its answer may have been lost."""
+        import psycopg
+
+        text = statement.replace("?", "%s").encode()
+        try:
+            return int(self._connection().execute(text, tuple(parameters)).rowcount)
+        except psycopg.OperationalError as error:
+            self.close()
+            raise self._translated(error) from error
         except psycopg.Error as error:
             raise self._translated(error) from error
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headwater.core.errors import RefreshConflict, StorageDamaged
+from headwater.core.errors import CatalogBusy, RefreshConflict, StorageDamaged
 from headwater.sources.metadata import MAIN
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ _SUFFIX = ".metadata.json"
 _SWAP = (
     "UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = ?"
     " WHERE catalog_name = ? AND table_namespace = ? AND table_name = ? AND metadata_location = ?"
-    " RETURNING metadata_location"
 )
 
 
@@ -76,7 +75,11 @@ class MainCommits:
         )
 
     def _set_main(self, name: TableName, location: str, snapshot_id: int) -> bool:
-        """Commit once; False when somebody else's commit came first."""
+        """Commit once; False when somebody else's commit came first, or no answer came.
+
+        Without an answer the new document may be the table's: it is left where it is, and the next
+        look at the table tells.
+        """
         try:
             document = msgspec.json.decode(self._files.read(location))
         except FileNotFoundError:
@@ -86,7 +89,11 @@ class MainCommits:
         content = msgspec.json.encode(moved)
         self._files.write(after, gzip.compress(content) if ".gz." in after else content)
         table = (self._tables.catalog, name.namespace, name.name)
-        if not self._database.fetch(_SWAP, (after, location, *table, location)):
+        try:
+            swapped = self._database.update(_SWAP, (after, location, *table, location))
+        except CatalogBusy:
+            return False
+        if not swapped:
             self._files.remove(after)
             return False
         for entry in document.get("metadata-log", ())[: 1 - KEPT_DOCUMENTS]:
