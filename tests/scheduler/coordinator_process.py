@@ -18,6 +18,13 @@ from headwater.observe.events import Event, LeaderEvent, RefreshEvent, StageEven
 from shared_spark import attach
 
 
+def finish_writes(hub: headwater.Hub) -> None:
+    """Wait until no thread writes: SQLite lets nobody write while a stopped process does."""
+    with hub._runtime.store.database.write():
+        pass
+    hub._runtime.tables._database.change([])
+
+
 def main() -> None:
     catalog, warehouse, stage, moment, signal_name = sys.argv[1:]
     hub = headwater.connect(
@@ -35,6 +42,8 @@ def main() -> None:
             print(f"refreshed {event.table} {event.action} {event.reason_code}", flush=True)
         at = isinstance(event, StageEvent) and (event.stage, event.moment) == (stage, moment)
         if at and once.acquire(blocking=False):
+            if signal_name == "SIGSTOP":
+                finish_writes(hub)
             print("reached", flush=True)
             os.kill(os.getpid(), getattr(signal, signal_name))
 

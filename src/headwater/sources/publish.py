@@ -96,7 +96,7 @@ class MainCommits:
         if not swapped:
             self._files.remove(after)
             return False
-        for entry in document.get("metadata-log", ())[: 1 - KEPT_DOCUMENTS]:
+        for entry in (document.get("metadata-log") or ())[: 1 - KEPT_DOCUMENTS]:
             self._files.remove(entry["metadata-file"])
         return True
 
