@@ -24,9 +24,9 @@ def check_limit(limit: object) -> None:
 
 
 def check_function(fn: object) -> None:
-    """Refuse what cannot be called."""
-    if not callable(fn):
-        raise InvalidOption(f"fn cannot be {fn!r}", hint="it is a Python function")
+    """Refuse what is no function: neither callable nor written in SQL."""
+    if not callable(fn) and not isinstance(fn, str):
+        raise InvalidOption(f"fn cannot be {fn!r}", hint="it is a Python function, or SQL text")
 
 
 def check_version(runtime: Runtime, table: TableName, version: object) -> None:

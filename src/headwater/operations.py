@@ -53,12 +53,22 @@ def settings(self: Hub) -> dict[str, SettingShown]:
 def register_function(
     self: Hub,
     name: str,
-    fn: Callable[..., Any],
-    *,
+    fn: Callable[..., Any] | str,
     deterministic: bool = True,
-    returns: str = "string",
+    *,
+    returns: str | None = None,
 ) -> None:
-    """Register a Python function for queries; only deterministic ones can be maintained."""
+    """Register a function for queries of this process; only deterministic ones can be maintained.
+
+    Args:
+        self: the hub.
+        name: what queries call it.
+        fn: a Python function, one wrapped by `pyspark.sql.functions.udf`, or a function in SQL:
+            the text after the name in CREATE FUNCTION, `(x INT) RETURNS INT RETURN x + 1`.
+        deterministic: equal arguments always give equal results.
+        returns: type of a Python function's result in Spark SQL; by default the annotated one,
+            else `string`.
+    """
     from headwater.refresh.functions import register
 
     check_text("name", name)

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import duckdb
 import sqlglot
-from duck import Row, bag, create, scratch, to_duckdb, translated
+from duck import Row, bag, create, exact_bag, scratch, to_duckdb, translated
+from generator.shapes import FUNCTION, FUNCTION_BODY
 from sqlglot import exp
 
 from headwater.core.names import TableName
@@ -26,10 +27,12 @@ from headwater.delta.compile import Program, compile_refresh
 from headwater.delta.layout import Layout, layout
 from headwater.sql.define import define
 from headwater.sql.definition import Definition
-from headwater.sql.lookup import SourceField
+from headwater.sql.inline import read_function
+from headwater.sql.lookup import FunctionFact, SourceField
 
 Rows = list[Row]
 Schemas = Mapping[str, str]
+_FOLDED = read_function(FUNCTION, f"(x INT) RETURNS INT RETURN {FUNCTION_BODY}")
 _START, _STEP = datetime(2024, 1, 1, 3), timedelta(minutes=50)
 
 
@@ -60,7 +63,7 @@ class Tables:
         return None
 
     def function(self, name):
-        return None
+        return FunctionFact(body=_FOLDED) if name == FUNCTION else None
 
 
 def split_columns(text: str) -> list[str]:
@@ -283,19 +286,17 @@ class Maintained:
     @property
     def rows(self) -> Counter:
         """What a reader sees."""
-        seen: Counter = Counter()
-        for row, times in self.stored.items():
-            seen[row[: len(self.layout.visible)]] += times
-        return seen
+        width = len(self.layout.visible)
+        return bag(row[:width] for row in self.stored.elements())
 
     def _read(self) -> Counter:
         """All that is stored, but for row ids; fails when that is not sound."""
         columns = self.layout.columns
         listed = ", ".join(f'"{n}"' for n in columns)
         found = self.box.con.execute(f'SELECT {listed} FROM "{self._target}"').fetchall()
-        self._check_storage(list(bag(found).elements()))
+        self._check_storage(list(exact_bag(found).elements()))
         content = [i for i, n in enumerate(columns) if n != "__hw_id"]
-        return bag(tuple(row[i] for i in content) for row in found)
+        return exact_bag(tuple(row[i] for i in content) for row in found)
 
     def _check_storage(self, found: Rows) -> None:
         plan, places = self.layout, {n: i for i, n in enumerate(self.layout.columns)}

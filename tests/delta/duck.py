@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import cache
 
 import duckdb
 import sqlglot
+from generator.shapes import FUNCTION, FUNCTION_BODY
 from sqlglot import exp
 
 from headwater.delta.among import AMONG
@@ -31,6 +32,7 @@ def connection() -> duckdb.DuckDBPyConnection:
     # Tables are tiny: planning is what costs, and a plain plan is as good an oracle as any.
     con.execute("PRAGMA disable_optimizer")
     con.execute("CREATE MACRO array_repeat(v, n) AS list_transform(range(n), lambda x: v)")
+    con.execute(f"CREATE MACRO {FUNCTION}(x) AS CAST({FUNCTION_BODY} AS INT)")
     return con
 
 
@@ -157,14 +159,23 @@ def literal(value: object) -> str:
 
 def bag(rows: Iterable[Row]) -> Counter:
     """Rows with their number of copies; NaN equals NaN, numbers equal to many digits are equal."""
-    return Counter(tuple(map(_plain, row)) for row in rows)
+    return Counter(tuple(_plain(value, _rounded) for value in row) for row in rows)
 
 
-def _plain(value: object) -> object:
+def exact_bag(rows: Iterable[Row]) -> Counter:
+    """Rows with their number of copies; numbers are equal if all digits are."""
+    return Counter(tuple(_plain(value, lambda number: number) for value in row) for row in rows)
+
+
+def _rounded(number: float) -> float:
+    return float(f"{number:.{SIGNIFICANT}g}")
+
+
+def _plain(value: object, rounded: Callable[[float], float]) -> object:
     if isinstance(value, float):
-        return "NaN" if value != value else float(f"{value:.{SIGNIFICANT}g}") + 0.0
+        return "NaN" if value != value else rounded(value) + 0.0
     if isinstance(value, Decimal):
         return value.normalize()
     if isinstance(value, dict):
-        return tuple(map(_plain, value.values()))
-    return tuple(map(_plain, value)) if isinstance(value, list) else value
+        value = list(value.values())
+    return tuple(_plain(v, rounded) for v in value) if isinstance(value, list | tuple) else value

@@ -17,6 +17,7 @@ from generated import Played
 from generator.cases import Case, read_case, some_cases
 from generator.changes import Change, Round
 from generator.queries import COUNTED
+from generator.shapes import FUNCTION, FUNCTION_BODY
 from generator.shrink import shrunk
 from generator.tally import Tally
 
@@ -41,6 +42,7 @@ def story_cases(number: int, depth: int, rounds: int | None = None) -> list[Case
 def play(hub: headwater.Hub, cases: Sequence[Case]) -> list[Played]:
     """Maintain all queries of one story through its rounds."""
     story = cases[0].story
+    hub.register_function(FUNCTION, f"(x INT) RETURNS INT RETURN {FUNCTION_BODY}")
     for table in story.tables:
         hub.sql(f"CREATE TABLE {table.name} ({table.schema}) USING iceberg")
         hub.sql(Change(table, "insert", rows=tuple(story.first[table.name])).sql())

@@ -47,7 +47,8 @@ class Oracle:
         """The query over the versions of a frontier."""
         relations = self._relations(frontier)
         text = None
-        if not self.definition.uses_clock and not self.definition.views:
+        definition = self.definition
+        if not (definition.uses_clock or definition.views or definition.beyond_spark):
             text = substitute(self.definition.text, lambda ref: _pinned(ref, relations))
         return text if text is not None else self._rendered(frontier, relations)
 

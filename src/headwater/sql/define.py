@@ -9,6 +9,7 @@ from headwater.core.names import HIDDEN_PREFIX
 from headwater.sql.build.context import Context, Session
 from headwater.sql.build.query import query
 from headwater.sql.definition import Definition
+from headwater.sql.inline import inlined
 from headwater.sql.lookup import SourceField
 from headwater.sql.normal.rules import normalised
 from headwater.sql.parse import parse_query
@@ -38,6 +39,7 @@ def define(text: str, lookup: Lookup) -> Definition:
     """
     ast = parse_query(text)
     session = Session(text, lookup)
+    session.beyond_spark = inlined(ast, lookup, text)
     relation = query(ast, None, Context(session, query, text))
     _check_names(relation, ast, Context(session, query, text))
     wanted = tuple(entry.column for entry in relation.visible)
@@ -51,6 +53,7 @@ def define(text: str, lookup: Lookup) -> Definition:
         used=_used(scans, lookup),
         views=session.views,
         uses_clock=session.uses_clock,
+        beyond_spark=session.beyond_spark,
         facts=tuple(session.facts),
     )
 

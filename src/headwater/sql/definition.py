@@ -48,6 +48,7 @@ class Definition:
         used: the columns of each source that the tree reads, in table order.
         views: name of each expanded view and the hash of its text.
         uses_clock: the tree has clock holes.
+        beyond_spark: Spark cannot run the text itself: it has QUALIFY, or functions in SQL.
         facts: what stands against incremental maintenance, and what to know.
     """
 
@@ -58,6 +59,7 @@ class Definition:
     used: Mapping[TableName, tuple[SourceField, ...]]
     views: Mapping[str, str] = field(default_factory=dict)
     uses_clock: bool = False
+    beyond_spark: bool = False
     facts: tuple[Fact, ...] = ()
 
     @property

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from headwater.core.names import TableName
+    from headwater.sql.inline import SqlFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,11 @@ class SourceField:
 
 @dataclass(frozen=True, slots=True)
 class FunctionFact:
-    """What is known of a registered function."""
+    """What is known of a registered function; `body` if it is written in SQL."""
 
     deterministic: bool = True
     aggregate: bool = False
-    type: str | None = None
+    body: SqlFunction | None = None
 
 
 class Lookup(Protocol):

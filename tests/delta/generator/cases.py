@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from generator.changes import Content, Round, some_rounds
-from generator.queries import COUNTED, DEPTH, Query, some_query
+from generator.queries import DECK, DEPTH, Query, some_query
 from generator.tables import Rows, Table, some_rows, some_tables
 from generator.values import from_json, to_json
 
@@ -95,9 +95,9 @@ def some_cases(
     cases = []
     for i in range(count):
         place = seed * count + i
-        wishes = {COUNTED[place % len(COUNTED)], COUNTED[place * 7 // 3 % len(COUNTED)]}
+        wishes = [DECK[place % len(DECK)], DECK[place * 7 // 3 % len(DECK)]]
         if depth < DEPTH:
-            wishes = {COUNTED[place % len(COUNTED)]}
-        query = some_query(rng, story.tables, sorted(wishes), spark=spark, depth=depth)
+            wishes = wishes[:1]
+        query = some_query(rng, story.tables, wishes, spark=spark, depth=depth)
         cases.append(Case(f"{seed}.{i}", story, query))
     return cases

@@ -251,8 +251,6 @@ def _windowed(maker: Maker, depth: int, call: Callable[[Pool], Call]) -> Relatio
 
 
 def qualify(maker: Maker, depth: int) -> Relation:
-    if maker.spark:
-        raise Impossible  # The grammar of Spark has no QUALIFY.
     source = maker.source(depth - 1)
     pool = keys_of(source.pool)
     test = f"ROW_NUMBER() {_over(maker, pool)} <= {maker.rng.randint(1, 2)}"

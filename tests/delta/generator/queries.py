@@ -55,6 +55,7 @@ OPERATORS: dict[str, Build] = {
     "window_offset": groups.window_offset,
     "qualify": groups.qualify,
     "top_k": groups.top_k,
+    "function": shapes.function,
     "explode": shapes.explode,
     "pivot": shapes.pivot,
     "unpivot": shapes.unpivot,
@@ -69,6 +70,9 @@ PARTS = (
     "equi", "null_safe", "residual", "theta", "case", "coalesce", "nullif", "like", "arithmetic",
 )  # fmt: skip
 COUNTED = (*OPERATORS, *PARTS, *AGGREGATES)
+# Operators that few tables allow are wished for more often.
+_RARE = ("pivot", "time_window", "recursive", "array", "lateral", "join_using", "union", "function")
+DECK = (*COUNTED, *_RARE, "pivot", "time_window", "temporal_filter")
 # A key is declared for the whole result: it makes no sense inside.
 _INSIDE = [name for name in OPERATORS if name != "declared_key"]
 DEPTH = 4
@@ -95,8 +99,10 @@ def some_query(
 ) -> Query:
     """A query with the wished operators, as far as the tables allow them."""
     for attempt in range(_TRIES):
-        eager = attempt < _TRIES / 2
-        maker = Maker(rng, tables, list(wishes) if eager else [], spark=spark, most_leaves=depth)
+        # All wishes, then one of them, then none: what is wished for need not go together.
+        wished = list(wishes)[: (len(wishes), len(wishes), 1, 0)[4 * attempt // _TRIES]]
+        eager = bool(wished)
+        maker = Maker(rng, tables, wished, spark=spark, most_leaves=depth)
         maker.build = some_relation
         try:
             made = _whole(maker, depth)

@@ -9,6 +9,10 @@ from generator.scalars import constant, expression, predicate
 from generator.subqueries import computed
 from generator.values import INT, known_value, literal
 
+# Registered by whoever plays the query: NULL becomes a value, and values meet.
+FUNCTION = "folded"
+FUNCTION_BODY = "CASE WHEN x IS NULL THEN -1 ELSE x % 3 END"
+
 
 def project(maker: Maker, depth: int) -> Relation:
     source = maker.source(depth - 1)
@@ -22,6 +26,15 @@ def filtered(maker: Maker, depth: int) -> Relation:
     source = maker.source(depth - 1)
     where = predicate(maker, source.pool)
     return query(maker, computed(maker, source.pool), f"FROM {source.text} WHERE {where}")
+
+
+def function(maker: Maker, depth: int) -> Relation:
+    """A function that the user has registered, in the result and in the condition."""
+    source = maker.source(depth - 1)
+    column = maker.pick(source.pool, INT)
+    items = [*computed(maker, source.pool), (f"{FUNCTION}({column.ref})", INT)]
+    where = f" WHERE {FUNCTION}({column.ref}) <> 1" if maker.chance(0.5) else ""
+    return query(maker, items, f"FROM {source.text}{where}")
 
 
 def set_operation(word: str) -> Callable[[Maker, int], Relation]:

@@ -52,6 +52,7 @@ class Session:
     taken: set[int] = field(default_factory=set)
     views: dict[str, str] = field(default_factory=dict)
     uses_clock: bool = False
+    beyond_spark: bool = False
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ def select(ast: exp.Select, outer: Scope | None, ctx: Context) -> Relation:
     node, expressions = windowed(node, block.expressions, block.labels, ctx)
     block = block.over(expressions)
     if block.qualify is not None:
+        ctx.session.beyond_spark = True
         node = filtered(node, block.qualify, ctx, ctx.place(ast.args.get("qualify")))
     return _finished(node, ast, block, ctx)
 
