@@ -82,16 +82,34 @@ def open_runtime(
     """Put the parts of a hub together; nothing is started."""
     plan = _plan(path, catalog, warehouse)
     lake = _lake(plan)
-    store = Store(lake.catalog_url, hub=hub or plan.hub)
+    return assemble(
+        lake,
+        hub=hub or plan.hub,
+        project_settings=plan.settings,
+        call_settings=_checked(settings or {}),
+        engine=Engine(lake, given=spark),
+    )
+
+
+def assemble(
+    lake: Lake,
+    *,
+    hub: str,
+    project_settings: Mapping[str, Any],
+    call_settings: Mapping[str, Any],
+    engine: Engine,
+) -> Runtime:
+    """The parts of a hub whose addresses are known."""
+    store = Store(lake.catalog_url, hub=hub)
     tables = JdbcTables(lake.iceberg_url, lake.catalog)
     _prepare(lake, tables)
-    layered = LayeredSettings(store, plan.settings, _checked(settings or {}))
+    layered = LayeredSettings(store, project_settings, call_settings)
     functions: dict[str, FunctionFact] = {}
     return Runtime(
         lake=lake,
         store=store,
         tables=tables,
-        engine=Engine(lake, given=spark),
+        engine=engine,
         events=Events(),
         templates=Templates(
             capacity=lambda: int(layered("template_cache_max_entries")),

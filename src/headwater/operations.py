@@ -124,7 +124,7 @@ def worker_pool_status(self: Hub) -> tuple[WorkerPoolRow, ...]:
 
     idle = 0
     if self._scheduler is not None:
-        idle = self._scheduler.coordinator.dispatcher.workers.idle
+        idle = self._scheduler.coordinator.dispatcher.idle_workers
     return look(self._runtime, idle)
 
 

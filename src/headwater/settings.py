@@ -108,6 +108,13 @@ class Settings(BaseModel):
         0, "Workers that stay when idle; 0 ends them.", unit="workers", least=0, most=64
     )
 
+    worker_kind: Literal["thread", "process"] = _setting(
+        "thread", "Workers are threads, or processes that share a Spark Connect server."
+    )
+    spark_connect_url: str = _setting(
+        "", "Spark Connect server that worker processes use; without one the scheduler starts it."
+    )
+
     differential_max_change_ratio: float = _setting(
         0.15, "Part of a source that may change before a full refresh is chosen, "
         "while there are too few samples to predict.", least=0.0, most=1.0,
@@ -174,6 +181,13 @@ class Settings(BaseModel):
         0, "Port of the Prometheus endpoint on this host; 0 opens none.", least=0, most=65_535
     )
     log_format: Literal["text", "json"] = _setting("text", "How log lines are written.")
+
+    @field_validator("spark_connect_url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        if value and not value.startswith("sc://"):
+            raise ValueError("not an address of Spark Connect")
+        return value
 
     @field_validator("publication_max_retention", mode="before")
     @classmethod
@@ -294,6 +308,8 @@ def _range(info: FieldInfo) -> str:
     bounds = {type(part).__name__: part for part in info.metadata}
     if "Ge" in bounds and "Le" in bounds:
         return f"{bounds['Ge'].ge:,} to {bounds['Le'].le:,}"
+    if info.default == "":
+        return "an address like `sc://host:15002`"
     return "a duration like `12h`"
 
 

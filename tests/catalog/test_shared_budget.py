@@ -13,12 +13,12 @@ from catalog_samples import ORDERS, TOTALS
 from catalog_samples import new as sample
 
 from headwater.catalog.jobs import JobStatus, Load, NewJob
+from headwater.catalog.owners import is_gone, owner_name
 from headwater.catalog.rows import NewStreamTable
 from headwater.catalog.schedule_states import FuseState
 from headwater.catalog.store import Store
 from headwater.core.spec import Tier
 from headwater.graph.units import UnitKind
-from headwater.scheduler.dispatcher import is_gone, owner_name
 from headwater.scheduler.tick_budget import Budget
 
 TTL = timedelta(seconds=10)

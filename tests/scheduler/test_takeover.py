@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from recovery import TABLES, has_all, prepare, wait_until
 
-import headwater
 from shared_spark import Place, check, gateway_environment
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 PROCESS = Path(__file__).with_name("coordinator_process.py")
-TABLES = ("sums", "counts", "means", "lone")
 MOMENTS = [
     ("apply", "start"),
     ("apply.staged", "start"),
@@ -31,15 +30,6 @@ MOMENTS = [
     ("publish", "end"),
     ("record", "start"),
 ]
-
-
-def prepare(hub: headwater.Hub) -> None:
-    hub.sql("CREATE TABLE src (id BIGINT, g INT, x INT) USING iceberg")
-    hub.sql("INSERT INTO src SELECT id, CAST(id % 3 AS INT), CAST(id AS INT) FROM range(20)")
-    hub.create_stream_table("sums", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
-    hub.create_stream_table("counts", "SELECT g, COUNT(*) AS n FROM src GROUP BY g")
-    hub.create_stream_table("means", "SELECT s.g, s.s, c.n FROM sums s JOIN counts c ON s.g = c.g")
-    hub.create_stream_table("lone", "SELECT id, x * 2 AS y FROM src WHERE x > 1")
 
 
 @contextmanager
@@ -68,25 +58,6 @@ def read_until(process: subprocess.Popen[str], word: str) -> list[str]:
         if word in line:
             return said
     raise AssertionError(f"{word!r} was never said: {said}")
-
-
-def wait_until(condition: object, seconds: float = 90) -> None:
-    until = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < until, "it did not come true"
-        time.sleep(0.2)
-
-
-def has_all(hub: headwater.Hub) -> bool:
-    """Whether every stream table shows the newest version of the source."""
-    newest = hub._runtime.tables.metadata(headwater.core.names.TableName.parse("src"))
-    assert newest is not None
-    rows = hub._runtime.store.tables.all()
-    return all(
-        row.frontier is not None
-        and {v.snapshot_id for n, v in row.frontier.base.items()} == {newest.current_snapshot_id}
-        for row in rows
-    )
 
 
 def killed_and_taken_over(spark: SparkSession, place: Place, stage: str, moment: str) -> None:

@@ -194,12 +194,16 @@ class History:
             return tuple(read_run(row) for row in connection.execute(query))
 
     def reconcile(
-        self, name: TableName | None = None, *, unseen_after: timedelta | None = None
+        self,
+        name: TableName | None = None,
+        *,
+        unseen_after: timedelta | None = None,
+        lost: ProcessIdentity | None = None,
     ) -> tuple[RunRow, ...]:
         """Mark runs of dead processes as failed, of one stream table or of all; returns them.
 
         A process of another host cannot be seen: its runs are left alone unless they are older
-        than `unseen_after`.
+        than `unseen_after`. One that was `lost` counts as dead.
         """
         running = select(_H).where(_H.c.hub == self._hub, _H.c.status == RunStatus.RUNNING)
         if name is not None:
@@ -207,7 +211,9 @@ class History:
         with self._database.read() as connection:
             now = self._database.now(connection)
             found = [read_run(row) for row in connection.execute(running)]
-        orphans = tuple(run for run in found if _is_orphan(run, now, unseen_after))
+        orphans = tuple(
+            run for run in found if run.process == lost or _is_orphan(run, now, unseen_after)
+        )
         if orphans:
             with self._database.write() as connection:
                 for orphan in orphans:
@@ -228,13 +234,13 @@ class History:
         status: RunStatus,
         values: Mapping[str, Any],
     ) -> None:
+        """Note the end of a run; one that was given up stays failed, unless it did publish."""
         duration = max(0.0, (ended - run.started_at).total_seconds() * 1000)
         known = {"status": status, "finished_at": ended, "duration_ms": duration}
-        connection.execute(
-            update(_H)
-            .where(_H.c.hub == self._hub, _H.c.run_id == run.run_id)
-            .values({**known, **values})
-        )
+        this = update(_H).where(_H.c.hub == self._hub, _H.c.run_id == run.run_id)
+        if status is not RunStatus.COMPLETED:
+            this = this.where(_H.c.status == RunStatus.RUNNING)
+        connection.execute(this.values({**known, **values}))
 
     def _locked_state(self, connection: Connection, run: Run) -> tuple[int, Status] | None:
         """Errors in a row and status of the table of a run; None if gone or defined anew."""
@@ -264,7 +270,7 @@ class History:
 
     def _interrupt(self, connection: Connection, orphan: RunRow, now: datetime) -> None:
         error = RunInterrupted(
-            f"process {orphan.process.pid} on {orphan.process.host} ended during the refresh",
+            f"process {orphan.process.pid} on {orphan.process.host} was lost during the refresh",
             hint="refresh again: what it did not publish left no trace",
         )
         connection.execute(

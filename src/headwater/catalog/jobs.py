@@ -152,6 +152,7 @@ class Jobs:
         ttl: timedelta,
         *,
         job_id: int | None = None,
+        pid: int | None = None,
         within: Callable[[Load], bool] | None = None,
         now: datetime | None = None,
     ) -> Job | None:
@@ -161,6 +162,7 @@ class Jobs:
             owner: who runs it.
             ttl: how long it may run before it is renewed.
             job_id: the job asked for.
+            pid: the process that runs it; None is this one.
             within: whether another one may run; hubs that share the database ask one by one.
             now: the time to count from; None asks the database.
         """
@@ -180,7 +182,7 @@ class Jobs:
                 .where(_J.c.job_id == found)
                 .values(
                     status=JobStatus.RUNNING,
-                    worker_pid=os.getpid(),
+                    worker_pid=os.getpid() if pid is None else pid,
                     started_at=at,
                     lease_owner=owner,
                     lease_token=_J.c.lease_token + 1,
@@ -192,9 +194,16 @@ class Jobs:
 
     def renew(self, job: Job, ttl: timedelta, *, now: datetime | None = None) -> bool:
         """Keep a job for longer; False when it was reaped or cancelled."""
+        return self.keep(job.job_id, job.lease_token, ttl, now=now)
+
+    def keep(
+        self, job_id: int, lease_token: int, ttl: timedelta, *, now: datetime | None = None
+    ) -> bool:
+        """The same for a worker that knows its job by number and token."""
         with self._database.write() as connection:
             at = now or self._database.now(connection)
-            kept = update(_J).where(self._held(job)).values(lease_expires_at=at + ttl)
+            held = self._held(job_id, lease_token)
+            kept = update(_J).where(held).values(lease_expires_at=at + ttl)
             return connection.execute(kept).rowcount == 1
 
     def finish(
@@ -208,7 +217,7 @@ class Jobs:
         """Report the end of a job; False, and nothing written, when it is not held any more."""
         with self._database.write() as connection:
             ended = _ended(status, detail, now or self._database.now(connection))
-            held = update(_J).where(self._held(job)).values(ended)
+            held = update(_J).where(self._held(job.job_id, job.lease_token)).values(ended)
             return connection.execute(held).rowcount == 1
 
     def renew_all(self, owner: str, ttl: timedelta, *, now: datetime | None = None) -> int:
@@ -318,12 +327,12 @@ class Jobs:
         with self._database.write() as connection:
             return connection.execute(old).rowcount
 
-    def _held(self, job: Job) -> ColumnElement[bool]:
+    def _held(self, job_id: int, lease_token: int) -> ColumnElement[bool]:
         return and_(
             _J.c.hub == self._hub,
-            _J.c.job_id == job.job_id,
+            _J.c.job_id == job_id,
             _J.c.status == JobStatus.RUNNING,
-            _J.c.lease_token == job.lease_token,
+            _J.c.lease_token == lease_token,
         )
 
 

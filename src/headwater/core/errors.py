@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from headwater.core.results import RefreshResult
 
@@ -323,6 +323,20 @@ class PlanBug(HeadwaterError):
 
     code, kind, summary = "HW9001", "bug", "internal: compiler contract broken"
     advice = "use refresh mode FULL until it is mended, and report the query"
+
+
+def restored(code: str, what: str, hint: str) -> HeadwaterError:
+    """An error that was told by another process: its class, by its code, and its words."""
+    found = next((kind for kind in _kinds(HeadwaterError) if kind.code == code), HeadwaterError)
+    error = found.__new__(found)
+    HeadwaterError.__init__(error, what, hint=hint)
+    return error
+
+
+def _kinds(base: type[HeadwaterError]) -> Iterator[type[HeadwaterError]]:
+    yield base
+    for kind in base.__subclasses__():
+        yield from _kinds(kind)
 
 
 class HeadwaterWarning(UserWarning):

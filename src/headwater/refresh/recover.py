@@ -14,13 +14,22 @@ from headwater.storage.head import Head, read_head
 from headwater.storage.stage import ACTION, APPLY, REASON, REASON_CODE, written
 
 if TYPE_CHECKING:
+    from headwater.catalog.processes import ProcessIdentity
     from headwater.catalog.rows import RunRow, StreamTableRow
     from headwater.core.names import TableName
     from headwater.refresh.runtime import Runtime
 
 
-def recover_unrecorded(runtime: Runtime, name: TableName) -> StreamTableRow:
-    """Complete what dead processes left; returns the row as it is then."""
+def recover_unrecorded(
+    runtime: Runtime, name: TableName, *, lost: ProcessIdentity | None = None
+) -> StreamTableRow:
+    """Complete what dead processes left; returns the row as it is then.
+
+    Args:
+        runtime: the hub's parts.
+        name: the stream table.
+        lost: a process that counts as dead: it may live, but has lost its right to refresh.
+    """
     row = runtime.store.tables.get(name)
     metadata = runtime.tables.metadata(name)
     running = runtime.store.history.running(name)
@@ -30,11 +39,12 @@ def recover_unrecorded(runtime: Runtime, name: TableName) -> StreamTableRow:
         if at_head and not running:
             return row
         for run in running:
-            if run.run_id == head.run_id and run.process.is_alive() is False:
+            gone = run.process == lost or run.process.is_alive() is False
+            if run.run_id == head.run_id and gone:
                 _complete(runtime, row, run, head)
         _adopt(runtime, name, head)
     if running:
-        runtime.store.history.reconcile(name)
+        runtime.store.history.reconcile(name, lost=lost)
     return runtime.store.tables.get(name)
 
 

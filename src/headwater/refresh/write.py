@@ -13,8 +13,9 @@ from headwater.refresh import among
 from headwater.refresh.fill import Filling
 from headwater.refresh.outlook import changes_in
 from headwater.refresh.plan import source_of
+from headwater.storage.jobs import counted_jobs
 from headwater.storage.shared import shared_parts
-from headwater.storage.spark import JobCount, settings
+from headwater.storage.spark import settings
 from headwater.storage.stage import Stamp, Written, staged, staged_by, written
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def apply(
         RefreshConflict: the stream table moved meanwhile; whatever failed is due to that.
     """
     engine = runtime.engine
-    with engine.exclusive() as session, JobCount(session, stamp.run_id) as jobs:
+    with engine.exclusive() as session, counted_jobs(session, stamp.run_id) as jobs:
         on_step("write")
         try:
             with (

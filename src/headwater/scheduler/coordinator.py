@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from headwater.catalog.owners import is_gone, process_of
 from headwater.catalog.schedule_states import FuseState
 from headwater.core.errors import HeadwaterError, StreamTableNotFound
 from headwater.core.names import TableName
@@ -24,7 +25,7 @@ from headwater.observe.metrics import Metrics
 from headwater.refresh.recover import recover_unrecorded
 from headwater.refresh.scans import sharing
 from headwater.refresh.together import complete_intents
-from headwater.scheduler.dispatcher import Dispatcher, Pinned, is_gone
+from headwater.scheduler.dispatcher import Dispatcher, Pinned
 from headwater.scheduler.ledger import Ledger
 from headwater.scheduler.recording import Recorder
 from headwater.scheduler.tick import tick
@@ -106,6 +107,7 @@ class Coordinator:
         started = time.perf_counter()
         at = now or self._runtime.clock()
         self._read_settings()
+        self._dispatcher.rest()
         self._reap()
         limits = self._limits()
         made = self._decide(at, limits)
@@ -143,6 +145,7 @@ class Coordinator:
 
     def pump(self, seconds: float) -> None:
         """Start what is ready and take over what ended; waits for an end for a while."""
+        self._reap()
         ended = self._dispatcher.start()
         ended += self._dispatcher.wait(0.0 if ended else seconds)
         for entry, result in ended:
@@ -198,7 +201,7 @@ class Coordinator:
         chosen = {member for run in made.runs for member in run.members}
         outlines = [self._ledger.outlines[name] for name in chosen]
         read = Counter((s, o.sources.get(s)) for o in outlines for s in o.reads)
-        if max(read.values(), default=0) < 2:
+        if max(read.values(), default=0) < 2 or self._dispatcher.in_processes:
             yield self._runtime
             return
         rows = [row for row in self._runtime.store.tables.all() if row.name in chosen]
@@ -282,6 +285,7 @@ class Coordinator:
         store = self._runtime.store
         complete_intents(self._runtime)
         lost = store.jobs.reap(is_gone=is_gone)
+        self._dispatcher.give_up({job.job_id for job in lost})
         now = self._runtime.clock()
         for job in lost:
             self._recover(job)
@@ -297,7 +301,8 @@ class Coordinator:
         for member in job.members:
             name = TableName.parse(member)
             try:
-                recover_unrecorded(self._runtime, name)
+                holder = process_of(job.lease_owner or "")
+                recover_unrecorded(self._runtime, name, lost=holder)
                 if job.retryable and job.attempt_no >= MAX_ATTEMPTS:
                     self._count_error(name)
             except HeadwaterError:

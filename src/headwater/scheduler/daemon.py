@@ -12,7 +12,7 @@ import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from headwater.catalog.processes import ProcessIdentity
+from headwater.catalog.owners import is_gone, process_of
 from headwater.core.errors import HeadwaterError
 from headwater.observe.events import LeaderEvent, WarningEvent
 from headwater.refresh.maintain import maintain
@@ -197,8 +197,5 @@ def leader_of(runtime: Runtime, hub: str | None = None) -> tuple[int | None, boo
     lease = runtime.store.leases.holder(LEADER, hub=hub)
     if lease is None:
         return None, False
-    parts = lease.owner.split("|")
-    pid = int(parts[1]) if len(parts) == 4 and parts[1].isdigit() else None
-    if pid is not None and ProcessIdentity(parts[0], pid, parts[2]).is_alive() is False:
-        return pid, False
-    return pid, True
+    process = process_of(lease.owner)
+    return None if process is None else process.pid, not is_gone(lease.owner)

@@ -1,31 +1,32 @@
 """Takes units from the ready queue to workers: jobs with leases, shared budget, results, retries.
 
 Used from one thread, the coordinator's; only `run_unit` runs in workers. A second thread renews the
-leases of all jobs and cancels refreshes that take too long.
+leases of the jobs that wait or run here, and cancels refreshes that take too long. A job that runs
+in a worker process is leased to that process, which renews it by itself.
 """
 
 from __future__ import annotations
 
 import queue
-import threading
 import time
-import uuid
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 from headwater.catalog.jobs import JobStatus, NewJob
-from headwater.catalog.processes import ProcessIdentity
+from headwater.catalog.owners import owner_name
 from headwater.core.errors import HeadwaterError, RunInterrupted
 from headwater.scheduler.execute import UnitResult, run_unit
+from headwater.scheduler.keeper import LEASE, LeaseKeeper
+from headwater.scheduler.messages import Task
+from headwater.scheduler.process_pool import ProcessPool
 from headwater.scheduler.tick_budget import MAX_ATTEMPTS, Budget
 from headwater.scheduler.tick_dispatch import ReadyQueue
 from headwater.scheduler.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from headwater.catalog.jobs import Job, Load
@@ -35,9 +36,7 @@ if TYPE_CHECKING:
     from headwater.scheduler.ledger import Shape
     from headwater.scheduler.tick_dispatch import Entry
     from headwater.scheduler.tick_state import UnitRun
-
-LEASE = timedelta(seconds=10)
-_SEPARATOR = "|"
+    from headwater.scheduler.worker_process import WorkerProcess
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +63,8 @@ class _Running:
     entry: Entry
     job: Job
     label: str
+    worker: WorkerProcess | None = None
     started: float = field(default_factory=time.monotonic)
-
-
-def owner_name() -> str:
-    """Who holds the jobs of one coordinator; tells whether its process still lives."""
-    process = ProcessIdentity.current()
-    parts = (process.host, str(process.pid), process.started, uuid.uuid4().hex[:8])
-    return _SEPARATOR.join(parts)
-
-
-def is_gone(owner: str) -> bool:
-    """Whether the process of an owner is known to be dead."""
-    parts = owner.split(_SEPARATOR)
-    if len(parts) != 4 or not parts[1].isdigit():
-        return False
-    return ProcessIdentity(parts[0], int(parts[1]), parts[2]).is_alive() is False
 
 
 class Dispatcher:
@@ -96,10 +81,13 @@ class Dispatcher:
         self._pinned: dict[int, Pinned] = {}
         self._running: dict[str, _Running] = {}
         self._done: queue.SimpleQueue[tuple[Entry, UnitResult]] = queue.SimpleQueue()
-        self._keeper: threading.Thread | None = None
-        self._closing = threading.Event()
-        self._keeping = threading.Lock()
+        self._keeper = LeaseKeeper(
+            look=self._stop_slow,
+            renew=lambda: runtime.store.jobs.renew_all(self.owner, LEASE),
+            is_needed=lambda: bool(self._jobs or self._running),
+        )
         self.workers = Workers()
+        self.processes = ProcessPool(runtime)
         self.queue = ReadyQueue()
         self.owner = owner_name()
 
@@ -107,6 +95,17 @@ class Dispatcher:
     def is_idle(self) -> bool:
         """Whether nothing waits and nothing runs."""
         return not self.queue.queued and not self.queue.running
+
+    @property
+    def idle_workers(self) -> int:
+        """Workers that wait for a unit."""
+        return self.processes.idle if self.in_processes else self.workers.idle
+
+    @property
+    def in_processes(self) -> bool:
+        """Whether units run in worker processes; functions that were registered are only here."""
+        chosen = str(self._runtime.setting("worker_kind")) == "process"
+        return chosen and not self.budget().is_serial and not self._runtime.functions
 
     def budget(self, hubs: int = 1) -> Budget:
         """What the settings allow."""
@@ -139,7 +138,7 @@ class Dispatcher:
         self._pinned[turn] = pinned
         mine = [r for r in runs if r.unit.key in self._jobs]
         self.queue.add(mine, shape.graph, shape.units, turn)
-        self._keep_alive()
+        self._keeper.start()
 
     def keep(self, shape: Shape) -> None:
         """Forget what waits and is no unit any more."""
@@ -154,14 +153,15 @@ class Dispatcher:
             Units that ran here and now, one after the other, when units run serially.
         """
         budget = self.budget()
-        self.workers.keep(0 if budget.is_serial else int(self._runtime.setting("worker_pool_size")))
         here = len(self.queue.running)
-        for entry in self.queue.start(max(0, budget.allowed(here) - here)):
+        most = max(0, budget.allowed(here) - here)
+        if self.in_processes:
+            return self._start_processes(most)
+        for entry in self.queue.start(most):
             job = self._claim(entry)
             if job is None:
                 continue
-            label = f"headwater-{job.job_id}"
-            self._running[entry.key] = _Running(entry, job, label)
+            label = self._begin(entry, job)
             if budget.is_serial:
                 try:
                     return [(entry, self._run(entry, label))]
@@ -170,6 +170,45 @@ class Dispatcher:
                     raise
             self.workers.submit(partial(self._work, entry, label))
         return []
+
+    def rest(self) -> None:
+        """Have as many idle workers as are to be kept, and no more for long."""
+        kept = 0 if self.budget().is_serial else int(self._runtime.setting("worker_pool_size"))
+        self.workers.keep(0 if self.in_processes else kept)
+        self.processes.keep(kept if self.in_processes else 0)
+
+    def _start_processes(self, most: int) -> list[tuple[Entry, UnitResult]]:
+        """Start units in worker processes that are ready; those that cannot start fail."""
+        wanted = min(most, len(self.queue.ready()))
+        try:
+            free = self.processes.prepare(wanted) if wanted else 0
+        except HeadwaterError as error:
+            return [
+                (entry, UnitResult(failed=entry.run.members[0], error=error))
+                for entry in self.queue.start(wanted)
+                if self._claimed(entry)
+            ]
+        for entry in self.queue.start(free):
+            worker = self.processes.take()
+            job = self._claim(entry, worker)
+            if job is None:
+                self.processes.give_back(worker)
+                continue
+            label = self._begin(entry, job, worker)
+            task = self._task(entry, job, label)
+            self.workers.submit(partial(self._work_elsewhere, entry, worker, task))
+        return []
+
+    def _claimed(self, entry: Entry) -> bool:
+        job = self._claim(entry)
+        if job is not None:
+            self._begin(entry, job)
+        return job is not None
+
+    def _begin(self, entry: Entry, job: Job, worker: WorkerProcess | None = None) -> str:
+        label = f"headwater-{job.job_id}"
+        self._running[entry.key] = _Running(entry, job, label, worker)
+        return label
 
     def wait(self, seconds: float) -> list[tuple[Entry, UnitResult]]:
         """Units that ended; waits for the first for a while."""
@@ -190,6 +229,8 @@ class Dispatcher:
         running = self._running.pop(entry.key, None)
         self._jobs.pop(entry.key, None)
         if running is not None:
+            if running.worker is not None:
+                self.processes.give_back(running.worker)
             status, detail = _outcome(entry, result.error)
             self._runtime.store.jobs.finish(running.job, status, detail=detail)
         if result.error is None:
@@ -204,7 +245,13 @@ class Dispatcher:
     def cancel_running(self) -> None:
         """Cancel the Spark jobs of everything that runs."""
         for running in list(self._running.values()):
-            self._runtime.engine.cancel(running.label)
+            self._stop(running)
+
+    def give_up(self, job_ids: Collection[int]) -> None:
+        """Expect nothing more of the worker processes of these jobs: their leases ran out."""
+        for running in list(self._running.values()):
+            if running.worker is not None and running.job.job_id in job_ids:
+                running.worker.give_up()
 
     def drop_queued(self, why: str) -> None:
         """Give up what waits."""
@@ -214,8 +261,9 @@ class Dispatcher:
     def close(self) -> None:
         """Give up what waits, and let the workers end."""
         self.drop_queued("the scheduler stopped")
-        self._closing.set()
+        self._keeper.stop()
         self.workers.close()
+        self.processes.close()
 
     def _work(self, entry: Entry, label: str) -> None:
         """Run a unit in a worker; whatever happens, the coordinator learns that it ended."""
@@ -224,6 +272,34 @@ class Dispatcher:
             result = self._run(entry, label)
         finally:
             self._done.put((entry, result))
+
+    def _work_elsewhere(self, entry: Entry, worker: WorkerProcess, task: Task) -> None:
+        """The same, in a worker process that this thread waits for."""
+        result = _interrupted(entry)
+        try:
+            result = self.processes.run(worker, task)
+        finally:
+            self._done.put((entry, result))
+
+    def _task(self, entry: Entry, job: Job, label: str) -> Task:
+        pinned = self._pinned[entry.tick]
+        url, has_jars = self.processes.address()
+        return Task.of(
+            job,
+            entry.run,
+            pinned.versions,
+            tick=pinned.tick,
+            is_retried=entry.run.attempt < MAX_ATTEMPTS,
+            label=label,
+            url=url,
+            has_jars=has_jars,
+        )
+
+    def _stop(self, running: _Running) -> None:
+        if running.worker is not None:
+            running.worker.cancel(running.label)
+        else:
+            self._runtime.engine.cancel(running.label)
 
     def _run(self, entry: Entry, label: str) -> UnitResult:
         pinned = self._pinned[entry.tick]
@@ -236,7 +312,7 @@ class Dispatcher:
             label=label,
         )
 
-    def _claim(self, entry: Entry) -> Job | None:
+    def _claim(self, entry: Entry, worker: WorkerProcess | None = None) -> Job | None:
         """Take the job of a unit, if all hubs together leave room; else it waits again."""
 
         def leaves_room(load: Load) -> bool:
@@ -244,7 +320,13 @@ class Dispatcher:
 
         jobs = self._runtime.store.jobs
         queued = self._jobs[entry.key]
-        job = jobs.claim(self.owner, LEASE, job_id=queued.job_id, within=leaves_room)
+        job = jobs.claim(
+            self.owner if worker is None else worker.owner,
+            LEASE,
+            job_id=queued.job_id,
+            pid=None if worker is None else worker.pid,
+            within=leaves_room,
+        )
         if job is None:
             if jobs.is_queued(queued):
                 self.queue.back(entry.key)
@@ -258,6 +340,13 @@ class Dispatcher:
         if gone:
             self._runtime.store.jobs.cancel(gone, detail=why)
 
+    def _stop_slow(self) -> None:
+        """Cancel what takes too long."""
+        limit = int(self._runtime.setting("refresh_timeout"))
+        for running in list(self._running.values()):
+            if limit and time.monotonic() - running.started > limit:
+                self._stop(running)
+
     def _forget_ticks(self) -> None:
         """Close the ticks of which nothing waits or runs."""
         entries = (*self.queue.queued.values(), *self.queue.running.values())
@@ -266,37 +355,6 @@ class Dispatcher:
             pinned = self._pinned.pop(turn)
             pinned.shared.close()
             self._runtime.store.ticks.finish(pinned.tick)
-
-    def _keep_alive(self) -> None:
-        with self._keeping:
-            if self._keeper is None:
-                self._closing.clear()
-                self._keeper = threading.Thread(
-                    target=self._renew, name="headwater-leases", daemon=True
-                )
-                self._keeper.start()
-
-    def _renew(self) -> None:
-        """Until closed or idle: renew the leases, cancel what takes too long."""
-        last = 0.0
-        while not self._closing.wait(0.25):
-            limit = int(self._runtime.setting("refresh_timeout"))
-            now = time.monotonic()
-            for running in list(self._running.values()):
-                if limit and now - running.started > limit:
-                    self._runtime.engine.cancel(running.label)
-            if now - last > LEASE.total_seconds() / 3:
-                last = now
-                try:
-                    self._runtime.store.jobs.renew_all(self.owner, LEASE)
-                except HeadwaterError:
-                    continue  # a busy catalog: there is time for two more attempts
-            with self._keeping:
-                if not self._jobs and not self._running:
-                    self._keeper = None
-                    return
-        with self._keeping:
-            self._keeper = None
 
 
 def _interrupted(entry: Entry) -> UnitResult:

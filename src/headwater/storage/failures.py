@@ -30,7 +30,10 @@ _CONDITION = re.compile(
 )
 _OWN_CODE = re.compile(r"\AHW\d{4}: ")
 _LOST_FILE = re.compile(r"(?:NotFoundException|FileNotFoundException): (?P<text>[^\n]+)")
-_JAVA_NAME = re.compile(r"\A:?\s*(?:[a-z]\w*\.)+[A-Z]\w*: ")
+_JAVA_NAME = re.compile(r"\A:?\s*(?:(?:[a-z]\w*\.)+[A-Z]\w*: |\((?:[a-z]\w*\.)+[A-Z]\w*\) )")
+_UNANSWERED = re.compile(
+    r"of RPC that terminated with:.*?details = \"(?P<text>[^\"]*)\"", re.DOTALL
+)
 _OTHER_MODE = re.compile(r'\s*If necessary set "spark\.sql\.ansi\.enabled" to "false"[^.]*\.')
 _UNDERLINED = re.compile(r"== SQL[^\n]* position \d+\) ==\n(?P<line>[^\n]*)\n(?P<mark> *\^+)")
 
@@ -42,14 +45,20 @@ _BY_TEXT: tuple[tuple[str, type[HeadwaterError], str], ...] = (
     ("FileNotFoundException", StorageDamaged, ""),
     ("does not exist: file:", StorageDamaged, ""),
     ("SPARK_JOB_CANCELLED", RefreshCancelled, ""),
+    ("[OPERATION_CANCELED]", RefreshCancelled, ""),
     ("cancelled part of cancelled job tag", RefreshCancelled, ""),
     ("ExecutorLostFailure", SparkLost, ""),
+    ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", SparkLost, ""),
+    ("StatusCode.UNAVAILABLE", SparkLost, ""),
+    ("RetriesExceeded", SparkLost, ""),
+    ("[INVALID_HANDLE.", SparkLost, ""),
+    ("[NO_ACTIVE_SESSION]", SparkLost, ""),
     ("Py4JNetworkError", SparkLost, ""),
     ("SparkContext was shut down", SparkLost, ""),
     ("stopped SparkContext", SparkLost, ""),
     ("UncheckedSQLException", CatalogBusy, ""),
     ("CommitFailedException", RefreshConflict, ""),
-    ("ValidationException: Found conflicting files", RefreshConflict, ""),
+    ("Found conflicting files", RefreshConflict, ""),
     ("[PARSE_", SqlSyntaxError, ""),
     ("[UNRESOLVED_COLUMN", UnknownColumn, "use one of the columns there are"),
     ("[TABLE_OR_VIEW_NOT_FOUND]", UnknownTable, ""),
@@ -77,13 +86,16 @@ def translate(error: BaseException, sql: str | None = None) -> HeadwaterError:
     for needle, kind, hint in _BY_TEXT:
         if needle in text or needle in type(error).__name__:
             return kind(what, hint=hint, place=place, sql=sql if place else None)
-    if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+    if not type(error).__module__.startswith(("pyspark.", "py4j.", "grpc.")):
         return HeadwaterError(f"unexpected failure: {type(error).__name__}: {what}")
     return QueryFailed(what, place=place, sql=sql if place else None)
 
 
 def _headline(text: str) -> str:
     """What happened, in one line: Spark's condition and message, or the first line that says it."""
+    unanswered = _UNANSWERED.search(text)
+    if unanswered is not None:
+        return f"the Spark Connect server does not answer: {unanswered['text']}"[:LONGEST]
     lost = _LOST_FILE.search(text)
     if lost is not None:
         return lost["text"].strip()[:LONGEST]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from headwater.storage import remote
 from headwater.storage.failures import translate
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ def keep_for_all_sessions(session: SparkSession, name: str, sql: str, small: boo
 
 def _on_driver(session: SparkSession, sql: str) -> tuple[Any, int] | None:
     """The rows of a query as part of a plan, and how many; None when there are too many."""
+    if remote.is_remote(session):
+        return remote.rows_in_plan(session, sql, SMALL_ROWS)
     frame = session.sql(sql)._jdf
     rows = frame.limit(SMALL_ROWS + 1).collectAsList()
     if rows.size() > SMALL_ROWS:

@@ -8,18 +8,16 @@ catalog of its own.
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import threading
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from headwater.core.errors import SparkUnavailable
+from headwater.core.errors import SparkLost, SparkUnavailable
+from headwater.storage import remote
 from headwater.storage.failures import translate
-from headwater.storage.jars import jar_conf
-from headwater.storage.jvm import LOGGING, start_jvm
+from headwater.storage.jobs import cancel_jobs, labelled_jobs
+from headwater.storage.launch import first_line, start_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from headwater.storage.lake import Lake
-
-EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 PINNED_SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
@@ -38,24 +34,19 @@ PINNED_SETTINGS: Mapping[str, str] = {
 }
 """Session settings that change results; part of every definition hash."""
 
-_START_SETTINGS: Mapping[str, str] = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -XX:+UseParallelGC {LOGGING}",
-    "spark.sql.shuffle.partitions": str(min(4, os.cpu_count() or 2)),
-    "spark.sql.extensions": EXTENSIONS,
-    "spark.scheduler.mode": "FAIR",  # small refreshes are not stuck behind the tasks of a large one
-}
-
 
 @dataclass
 class Engine:
-    """Runs SQL for one lake; starts Spark when first asked to."""
+    """Runs SQL for one lake; starts Spark when first asked to.
+
+    Attributes:
+        given: a session whose Spark is used, in this process or behind Spark Connect.
+        has_jars: whether the Spark of that session was started with all jars of Headwater.
+    """
 
     lake: Lake
     given: SparkSession | None = None
+    has_jars: bool = False
     _root: SparkSession | None = field(default=None, init=False)
     _owned: bool = field(default=False, init=False)
     _user: SparkSession | None = field(default=None, init=False)
@@ -99,7 +90,7 @@ class Engine:
         self._held.session = session
         label: str | None = getattr(self._held, "label", None)
         try:
-            with _labelled(session, label) if label is not None else nullcontext():
+            with labelled_jobs(session, label) if label is not None else nullcontext():
                 yield session
         finally:
             self._held.session = None
@@ -119,9 +110,8 @@ class Engine:
     def cancel(self, label: str) -> None:
         """Cancel the Spark jobs that run under a label; starts no Spark."""
         with self._lock:
-            root = self._root
-        if root is not None:
-            root.sparkContext.cancelJobsWithTag(label)
+            sessions = list(self._all) if self._root is not None else []
+        cancel_jobs(sessions, label)
 
     def in_every_session(self, prepare: Callable[[SparkSession], object]) -> None:
         """Do something in all sessions there are, and in those to come."""
@@ -151,6 +141,9 @@ class Engine:
         with self._lock:
             if self._owned and self._root is not None:
                 self._root.stop()
+            for session in self._all:
+                if remote.is_remote(session):
+                    session.stop()
             self._root = self._user = self._worker = None
             self._idle.clear()
             self._all.clear()
@@ -159,10 +152,9 @@ class Engine:
     def _session(self, conf: Mapping[str, str] | None = None) -> SparkSession:
         """A session of its own; without `conf` one that refreshes."""
         root = self._root_session()
-        session = root.newSession()
-        conf = conf or self.lake.refresh_conf(bare_files=self._owned)
-        for key, value in {**conf, **PINNED_SETTINGS}.items():
-            session.conf.set(key, value)
+        session = remote.another(root) if remote.is_remote(root) else root.newSession()
+        conf = conf or self.lake.refresh_conf(bare_files=self._owned or self.has_jars)
+        set_all(session, {**conf, **PINNED_SETTINGS})
         self._use_lake(session)
         for prepare in self._prepared:
             prepare(session)
@@ -174,8 +166,11 @@ class Engine:
             session.sql(f"CREATE NAMESPACE IF NOT EXISTS `{self.lake.catalog}`.`default`")
             session.sql(f"USE `{self.lake.catalog}`.`default`")
         except Exception as error:
+            lost = translate(error)
+            if isinstance(lost, SparkLost):
+                raise lost from error
             raise SparkUnavailable(
-                f"the Iceberg catalog cannot be opened: {_first_line(error)}",
+                f"the Iceberg catalog cannot be opened: {first_line(error)}",
                 hint="give the session the Iceberg runtime jar for its Spark version, and check "
                 "that the catalog database and the warehouse can be reached",
             ) from error
@@ -185,7 +180,7 @@ class Engine:
             if self.given is not None:
                 self._root = self.given
             else:
-                self._root = _start(self.lake)
+                self._root = start_spark(self.lake)
                 self._owned = True
         return self._root
 
@@ -193,10 +188,13 @@ class Engine:
 @contextmanager
 def settings(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
     """Inside, the session has these settings; afterwards it has its own again."""
+    if remote.is_remote(session):
+        with remote.settings(session, conf):
+            yield
+        return
     before = {key: session.conf.get(key, None) for key in conf}
     try:
-        for key, value in conf.items():
-            session.conf.set(key, value)
+        set_all(session, conf)
         yield
     finally:
         for key, value in before.items():
@@ -206,93 +204,13 @@ def settings(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
                 session.conf.set(key, value)
 
 
-def _start(lake: Lake) -> SparkSession:
-    check_java()
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise SparkUnavailable(
-            "pyspark is not installed", hint="pip install 'headwater[spark]'"
-        ) from error
-    conf = {
-        "spark.master": os.environ.get("HEADWATER_SPARK_MASTER", "local[*]"),
-        "spark.app.name": "headwater",
-        **_START_SETTINGS,
-        **jar_conf(),
-        **lake.catalog_conf(),
-        **lake.spark_conf,
-    }
-    builder = SparkSession.builder
+def set_all(session: SparkSession, conf: Mapping[str, str]) -> None:
+    """Set several settings of a session."""
+    if remote.is_remote(session):
+        remote.set_all(session, conf)
+        return
     for key, value in conf.items():
-        builder = builder.config(key, value)
-    try:
-        start_jvm(conf)
-        return builder.getOrCreate()
-    except SparkUnavailable:
-        raise
-    except Exception as error:
-        raise SparkUnavailable(
-            f"Spark did not start: {_first_line(error)}",
-            hint="run `headwater doctor`; the first start needs the network to fetch the jars",
-        ) from error
+        session.conf.set(key, value)
 
 
-def check_java() -> str:
-    """The version line of Java 17 or newer; an error that says how to get it otherwise."""
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which(f"{home}/bin/java") if home else shutil.which("java")
-    hint = (
-        "install Java 17 or newer, e.g. `apt-get install openjdk-17-jre-headless`, or set JAVA_HOME"
-    )
-    if java is None:
-        raise SparkUnavailable("Java is not installed", hint=hint)
-    done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
-    told = (done.stderr or done.stdout).splitlines()
-    line = next((text for text in told if ' version "' in text), "unknown version")
-    digits = line.partition('"')[2].partition('"')[0].split(".")
-    major = int(digits[0]) if digits and digits[0].isdigit() else 0
-    if major < 17:
-        raise SparkUnavailable(f"Java is too old: {line}", hint=hint)
-    return line
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-
-
-class JobCount:
-    """Counts the Spark jobs of one run: they carry the run id as job group."""
-
-    def __init__(self, session: SparkSession, run_id: str) -> None:
-        self._context = session.sparkContext
-        self._run_id = run_id
-
-    def __enter__(self) -> JobCount:
-        self._context.setJobGroup(self._run_id, f"headwater refresh {self._run_id}")
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._context.setLocalProperty("spark.jobGroup.id", None)
-        self._context.setLocalProperty("spark.job.description", None)
-
-    @property
-    def total(self) -> int:
-        """Jobs started so far."""
-        return len(self._context.statusTracker().getJobIdsForGroup(self._run_id))
-
-
-@contextmanager
-def _labelled(session: SparkSession, label: str) -> Iterator[None]:
-    """Jobs of this thread carry a tag and run in a pool of their own, fair to the others."""
-    context = session.sparkContext
-    context.addJobTag(label)
-    context.setInterruptOnCancel(True)
-    context.setLocalProperty("spark.scheduler.pool", threading.current_thread().name)
-    try:
-        yield
-    finally:
-        context.removeJobTag(label)
-        context.setLocalProperty("spark.scheduler.pool", None)
-
-
-__all__ = ["PINNED_SETTINGS", "Engine", "JobCount", "check_java"]
+__all__ = ["PINNED_SETTINGS", "Engine", "set_all", "settings"]

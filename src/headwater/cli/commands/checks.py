@@ -84,7 +84,7 @@ def _python() -> Check:
 
 
 def _java() -> Check:
-    from headwater.storage.spark import check_java
+    from headwater.storage.launch import check_java
 
     return Check("OK", "java", check_java())
 

@@ -1,0 +1,93 @@
+"""Starts Spark for a lake: the settings it starts with, the check for Java, the first session."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+from headwater.core.errors import SparkUnavailable
+from headwater.storage.jars import jar_conf
+from headwater.storage.jvm import LOGGING, start_jvm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from headwater.storage.lake import Lake
+
+EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+
+_START_SETTINGS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -XX:+UseParallelGC {LOGGING}",
+    "spark.sql.shuffle.partitions": str(min(4, os.cpu_count() or 2)),
+    "spark.sql.extensions": EXTENSIONS,
+    "spark.scheduler.mode": "FAIR",  # small refreshes are not stuck behind the tasks of a large one
+}
+
+
+def start_conf(lake: Lake) -> dict[str, str]:
+    """The settings with which Spark starts for a lake; what the user gave comes last."""
+    return {
+        "spark.master": os.environ.get("HEADWATER_SPARK_MASTER", "local[*]"),
+        "spark.app.name": "headwater",
+        **_START_SETTINGS,
+        **jar_conf(),
+        **lake.catalog_conf(),
+        **lake.spark_conf,
+    }
+
+
+def start_spark(lake: Lake) -> SparkSession:
+    """Start Spark in this process."""
+    check_java()
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise SparkUnavailable(
+            "pyspark is not installed", hint="pip install 'headwater[spark]'"
+        ) from error
+    conf = start_conf(lake)
+    builder = SparkSession.builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    try:
+        start_jvm(conf)
+        return builder.getOrCreate()
+    except SparkUnavailable:
+        raise
+    except Exception as error:
+        raise SparkUnavailable(
+            f"Spark did not start: {first_line(error)}",
+            hint="run `headwater doctor`; the first start needs the network to fetch the jars",
+        ) from error
+
+
+def check_java() -> str:
+    """The version line of Java 17 or newer; an error that says how to get it otherwise."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(f"{home}/bin/java") if home else shutil.which("java")
+    hint = (
+        "install Java 17 or newer, e.g. `apt-get install openjdk-17-jre-headless`, or set JAVA_HOME"
+    )
+    if java is None:
+        raise SparkUnavailable("Java is not installed", hint=hint)
+    done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
+    told = (done.stderr or done.stdout).splitlines()
+    line = next((text for text in told if ' version "' in text), "unknown version")
+    digits = line.partition('"')[2].partition('"')[0].split(".")
+    major = int(digits[0]) if digits and digits[0].isdigit() else 0
+    if major < 17:
+        raise SparkUnavailable(f"Java is too old: {line}", hint=hint)
+    return line
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line."""
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,196 @@
+"""Worker processes over Spark Connect: they refresh like threads, and a lost one loses nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from recovery import has_all, orphans, wait_until
+from test_parallel_equals_serial import QUERIES, run, statements
+
+import headwater
+from headwater.observe.events import Event, StageEvent
+from shared_spark import Place, check, place_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+SETTINGS = {"worker_kind": "process", "max_parallel_workers": 2, "scheduler_interval_ms": 200}
+TABLES = ("sums", "lone")
+AGAIN = [0, *(pytest.param(number, marks=pytest.mark.long) for number in range(1, 5))]
+"""Each kill once in every run of the tests, four times more in the long one."""
+
+
+@pytest.fixture(scope="module")
+def hub(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[headwater.Hub]:
+    """One hub whose scheduler has started its Spark Connect server."""
+    place = place_in(tmp_path_factory.mktemp("processes"))
+    with place.open(spark, settings=SETTINGS) as opened:
+        opened.sql("CREATE TABLE src (id BIGINT, g INT, x INT) USING iceberg")
+        opened.sql("INSERT INTO src SELECT id, CAST(id % 3 AS INT), CAST(id AS INT) FROM range(9)")
+        opened.create_stream_table("sums", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
+        opened.create_stream_table("lone", "SELECT id, x * 2 AS y FROM src WHERE x > 1")
+        opened.start()
+        opened.sql("INSERT INTO src VALUES (100, 7, 5)")
+        wait_until(lambda: has_all(opened))
+        yield opened
+
+
+def worker_of(hub: headwater.Hub) -> int:
+    """The worker process of a job that runs."""
+    return next(
+        job.worker_pid
+        for job in hub.parallel_job_status()
+        if job.status == "RUNNING" and job.worker_pid is not None
+    )
+
+
+def at_apply(hub: headwater.Hub, act: Callable[[], None], key: int) -> None:
+    """Change the source, and act when a refresh is in the middle of its work."""
+    reached = threading.Event()
+
+    def listen(event: Event) -> None:
+        if isinstance(event, StageEvent) and event.stage == "apply.write":
+            reached.set()
+
+    end = hub.subscribe(listen)
+    hub.sql(f"INSERT INTO src VALUES ({key}, 7, 5)")
+    assert reached.wait(120), "no refresh began"
+    act()
+    end()
+
+
+def goes_on(hub: headwater.Hub, code: str) -> None:
+    """Everything is exact again, nothing is left over, and the history tells what happened."""
+    wait_until(lambda: has_all(hub) and not orphans(hub))
+    check(hub, *TABLES)
+    history = hub.history(limit=200)
+    failed = [i for i, h in enumerate(history) if h.error_code == code]
+    assert failed, "the history tells the error"
+    name = history[failed[0]].name
+    assert any(h.name == name and h.status == "COMPLETED" for h in history[: failed[0]])
+    attempts = [j for j in hub.parallel_job_status() if j.status == "RETRYABLE_FAILED"]
+    assert attempts, "the job of the lost worker is a failed attempt"
+    assert hub._runtime.store.intents.pending() == ()
+
+
+def test_processes_refresh_like_threads(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, hub: headwater.Hub
+) -> None:
+    compared(spark, tmp_path_factory, hub, 1, 1, "fa")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_processes_refresh_like_threads_for_longer(
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+    hub: headwater.Hub,
+    seed: int,
+) -> None:
+    compared(spark, tmp_path_factory, hub, seed, 8, "".join(QUERIES))
+
+
+def compared(
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+    hub: headwater.Hub,
+    seed: int,
+    rounds: int,
+    names: str,
+) -> None:
+    """The same workload serially, and in two processes that use the server of `hub`."""
+    batches = statements(random.Random(seed), rounds)
+    results = []
+    for kind in ("thread", "process"):
+        place: Place = place_in(tmp_path_factory.mktemp(kind))
+        given = {"worker_kind": kind, "spark_connect_url": hub_url(hub)}
+        with place.open(spark, settings=given) as other:
+            results.append(run(other, 0 if kind == "thread" else 2, batches, list(names)))
+            pids = {job.worker_pid for job in other.parallel_job_status()}
+            assert (os.getpid() in pids) is (kind == "thread")
+    assert results[0] == results[1]
+
+
+def server_of(hub: headwater.Hub) -> int | None:
+    assert hub._scheduler is not None
+    server = hub._scheduler.coordinator.dispatcher.processes.server
+    return server.pid if server is not None and server.is_alive else None
+
+
+def hub_url(hub: headwater.Hub) -> str:
+    assert hub._scheduler is not None
+    return hub._scheduler.coordinator.dispatcher.processes.address()[0]
+
+
+@pytest.mark.parametrize("number", AGAIN)
+def test_a_worker_that_is_killed(hub: headwater.Hub, number: int) -> None:
+    killed = []
+
+    def kill() -> None:
+        killed.append(worker_of(hub))
+        os.kill(killed[0], signal.SIGKILL)
+
+    at_apply(hub, kill, 1000 + number)
+    goes_on(hub, "HW5007")
+    after = {job.worker_pid for job in hub.parallel_job_status() if job.status == "SUCCEEDED"}
+    assert after - set(killed), "another process took its place"
+
+
+@pytest.mark.parametrize("number", AGAIN)
+def test_a_server_that_is_killed(hub: headwater.Hub, number: int) -> None:
+    killed = []
+
+    def kill() -> None:
+        pid = server_of(hub)
+        assert pid is not None
+        killed.append(pid)
+        os.kill(pid, signal.SIGKILL)
+
+    at_apply(hub, kill, 2000 + number)
+    goes_on(hub, "HW5009")
+    assert server_of(hub) not in (None, *killed), "another server took its place"
+
+
+@pytest.mark.parametrize("number", AGAIN)
+def test_a_worker_that_is_stopped_past_its_lease(hub: headwater.Hub, number: int) -> None:
+    stopped = []
+
+    def stop() -> None:
+        stopped.append(stop_between_writes(hub))
+
+    at_apply(hub, stop, 3000 + number)
+    wait_until(lambda: has_all(hub))
+    versions = {t: hub.status(t)[0].version for t in TABLES}
+    os.kill(stopped[0], signal.SIGCONT)
+    time.sleep(2)
+    assert {t: hub.status(t)[0].version for t in TABLES} == versions, "nothing twice"
+    goes_on(hub, "HW5007")
+
+
+def stop_between_writes(hub: headwater.Hub) -> int:
+    """Stop a worker that runs a unit, but not while it writes: SQLite would let nobody write."""
+    pid = worker_of(hub)
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        free = threading.Thread(target=write_nothing, args=(hub,), daemon=True)
+        free.start()
+        free.join(timeout=2)
+        if not free.is_alive():
+            return pid
+        os.kill(pid, signal.SIGCONT)
+        free.join()
+
+
+def write_nothing(hub: headwater.Hub) -> None:
+    with hub._runtime.store.database.write():
+        pass
+    hub._runtime.tables._database.change([])
