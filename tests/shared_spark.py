@@ -26,10 +26,17 @@ if TYPE_CHECKING:
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
+# So would generating code for it. Long runs, and tests that start Spark themselves, do.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false"}
+
+
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[SparkSession]:
     folder = tmp_path_factory.mktemp("spark")
-    engine = Engine(Lake.in_folder(folder, {"spark.driver.memory": "3g"}))
+    conf = {} if request.config.option.markexpr == "long" else INTERPRETED
+    engine = Engine(Lake.in_folder(folder, {"spark.driver.memory": "3g", **conf}))
     yield engine.user
     engine.close()
 

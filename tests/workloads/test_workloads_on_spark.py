@@ -66,12 +66,12 @@ def judge(found: list[Figures]) -> None:
 
 
 def test_tpch_cross_section(hub: headwater.Hub) -> None:
-    names = ("q01", "q03", "q04", "q13", "q15", "q17", "q21", "q22")
+    names = ("q03", "q13", "q15", "q21")
     judge(play(hub, tpch(), TPCH, names, rounds=2))
 
 
 def test_tpcds_cross_section(hub: headwater.Hub) -> None:
-    judge(play(hub, tpcds(), TPCDS, ("q36", "q51", "q93"), rounds=2))
+    judge(play(hub, tpcds(), TPCDS, ("q36", "q51"), rounds=2))
 
 
 def test_nexmark_cross_section(hub: headwater.Hub) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headwater.sql.operators import WEIGHT, Aggregate, Column, Filter, Project, Union, ref
+from headwater.sql.types import element_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,9 +106,46 @@ def net(delta: Delta) -> Node:
 
 def net_rows(tree: Node) -> Node:
     """A weighted relation with one row per distinct row and no zero weights."""
+    maps = [c for c in tree.columns if _is_map(c)]
+    if maps:
+        return _with_maps(net_rows(_with_entries(tree, maps)), tree.columns)
     keys = tuple(n for n in tree.names if n != WEIGHT)
     total = Aggregate(tree, keys, ((WEIGHT_COLUMN, exp.Sum(this=ref(WEIGHT))),))
     return Filter(total, exp.NEQ(this=ref(WEIGHT), expression=exp.Literal.number(0)))
+
+
+def _with_entries(tree: Node, maps: Sequence[Column]) -> Node:
+    """Maps as their entries, in order.
+
+    Two maps are the same only if their order is; Spark sorts a map by which it groups, and fails on
+    a NULL in it.
+    """
+    entries = {m.name: exp.Anonymous(this="map_entries", expressions=[m.ref]) for m in maps}
+    items = [
+        (_entries_of(c), entries[c.name]) if c.name in entries else (c, c.ref) for c in tree.columns
+    ]
+    return Project(tree, tuple(items))
+
+
+def _with_maps(tree: Node, columns: Sequence[Column]) -> Node:
+    """The columns as they were before `_with_entries`."""
+    items = []
+    for column in columns:
+        value: exp.Expr = column.ref
+        if _is_map(column):
+            entries = ref(_entries_of(column).name)
+            value = exp.Anonymous(this="map_from_entries", expressions=[entries])
+        items.append((column, value))
+    return Project(tree, tuple(items))
+
+
+def _is_map(column: Column) -> bool:
+    return (column.type or "").startswith("map<")
+
+
+def _entries_of(column: Column) -> Column:
+    key, value = element_types(column.type)
+    return Column(f"__hw_entries_{column.name}", f"array<struct<key:{key},value:{value}>>")
 
 
 def settled(delta: Delta) -> Delta:

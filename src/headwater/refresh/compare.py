@@ -77,6 +77,8 @@ def _groupable(name: str, kind: str) -> str:
         return f"array_sort(map_entries({quote(name)}))"
     if kind == "variant":
         return f"to_json({quote(name)})"
+    if kind.startswith("string"):
+        return f"CAST({quote(name)} AS STRING)"  # A query may give it a collation.
     return quote(name)
 
 

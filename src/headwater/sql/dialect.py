@@ -38,10 +38,20 @@ class _Generator(SparkGenerator):
     """Writes SELECT as it stands: it came from Spark SQL, so no other dialect's clause is in it.
 
     Looking for such clauses in every nested query is a third of the time it takes to write one.
+    WITHIN GROUP is kept too: without it a percentile would become an approximate one. TIME is a
+    type of its own.
     """
 
+    TYPE_MAPPING = {  # noqa: RUF012 - the shape sqlglot asks for
+        kind: name
+        for kind, name in SparkGenerator.TYPE_MAPPING.items()
+        if kind is not exp.DType.TIME
+    }
+
     TRANSFORMS = {  # noqa: RUF012 - the shape sqlglot asks for
-        kind: write for kind, write in SparkGenerator.TRANSFORMS.items() if kind is not exp.Select
+        kind: write
+        for kind, write in SparkGenerator.TRANSFORMS.items()
+        if kind not in (exp.Select, exp.WithinGroup)
     }
 
 

@@ -17,14 +17,16 @@ AGGREGATES = _words(
     bitmap_or_agg bitmap_and_agg regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope
     regr_sxx regr_sxy regr_syy covar_pop covar_samp percentile percentile_approx approx_percentile
     approx_top_k collect_list collect_set max_by min_by mode listagg string_agg count_if bit_and
-    bit_or bit_xor bool_and bool_or schema_of_variant_agg
+    bit_or bit_xor bool_and bool_or schema_of_variant_agg mean kll_merge_agg_bigint
+    kll_merge_agg_float kll_merge_agg_double approx_top_k_accumulate approx_top_k_combine
     """
 )
 
 NON_DETERMINISTIC = _words(
     """
     rand random randn uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
-    input_file_block_start input_file_block_length uniform randstr reflect java_method
+    input_file_block_start input_file_block_length uniform randstr reflect java_method try_reflect
+    aes_encrypt
     """
 )
 

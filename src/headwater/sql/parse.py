@@ -163,10 +163,12 @@ def _second(tokens: list[Token], text: str) -> Place:
 
 
 def _with_window_calls(tokens: list[Token]) -> list[Token]:
-    """Let `window(…)` be a function also where a WINDOW clause could begin."""
-    for token, following in pairwise(tokens):
-        if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
-            token.token_type = TokenType.VAR
+    """Let `window` be a function or a column unless it begins a clause: `WINDOW w AS (`."""
+    for i, token in enumerate(tokens):
+        if token.token_type is TokenType.WINDOW:
+            after = [following.token_type for following in tokens[i + 2 : i + 4]]
+            if after != [TokenType.ALIAS, TokenType.L_PAREN]:
+                token.token_type = TokenType.VAR
     return tokens
 
 

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
     from headwater.sql.build.context import Context
 
-_SYNONYMS = {"every": exp.LogicalAnd, "some": exp.LogicalOr, "std": exp.Stddev}
+_SYNONYMS = {
+    "every": exp.LogicalAnd,
+    "some": exp.LogicalOr,
+    "std": exp.Stddev,
+    "mean": exp.Avg,
+}
 
 
 class Resolver:
@@ -66,9 +71,20 @@ class Resolver:
             return subquery_value(e, self.scope, self.ctx, self)
         if isinstance(e, exp.Any | exp.All):
             return self._quantified(e)
+        if isinstance(e, exp.Collate):
+            self._collated(e)
         if isinstance(e, exp.Func):
             return self._function(e)
         return None
+
+    def _collated(self, e: exp.Collate) -> None:
+        if e.expression.name.upper() != "UTF8_BINARY":
+            self.ctx.note(
+                "COLLATION",
+                f"collation {e.expression.name} takes different texts for equal",
+                "compare lower(…), or another function of the text",
+                e,
+            )
 
     def _over_input(self, e: exp.Expr) -> exp.Expr:
         """Inside an aggregate, aliases of the SELECT list do not count first."""

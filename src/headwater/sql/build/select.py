@@ -25,6 +25,7 @@ from headwater.sql.build.session_windows import (
     session_block,
     sessions_by_windows,
 )
+from headwater.sql.build.time_windows import with_window_calls
 from headwater.sql.build.windows import windowed
 from headwater.sql.rebuild import bare, conjunction, conjuncts
 from headwater.sql.relations import Distinct
@@ -52,6 +53,7 @@ def select(ast: exp.Select, outer: Scope | None, ctx: Context) -> Relation:
         if split is None:
             return session_block(ast, ctx)
         ast = split
+    ast = with_window_calls(ast)
     source = from_clause(ast, outer, ctx)
     scope = Scope(source.entries, outer)
     node = where(source.node, ast.args.get("where"), scope, ctx)

@@ -125,7 +125,10 @@ def _view(name: TableName, text: str, ast: exp.Table, ctx: Context) -> Relation:
 def _values(ast: exp.Values, outer: Scope | None, ctx: Context) -> Relation:
     resolve = Resolver(Scope((), outer), ctx)
     rows = tuple(
-        tuple(resolve(e) for e in (row.expressions if isinstance(row, exp.Tuple) else [row]))
+        # The parser takes the name after the last value for that value's own: VALUES 1, 2 AS t(x).
+        tuple(
+            resolve(e.unalias()) for e in (row.expressions if isinstance(row, exp.Tuple) else [row])
+        )
         for row in ast.expressions
     )
     widths = {len(row) for row in rows}

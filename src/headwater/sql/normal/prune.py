@@ -68,6 +68,7 @@ def _reference(node: Reference, needed: Names) -> Node:
 
 def _values(node: Values, needed: Names) -> Node:
     kept = [i for i, column in enumerate(node.schema) if column.name in needed]
+    kept = kept or list(range(len(node.schema)))[:1]  # VALUES has no rows without columns.
     rows = tuple(tuple(row[i] for i in kept) for row in node.rows)
     return replace(node, rows=rows, schema=tuple(node.schema[i] for i in kept))
 
