@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
@@ -19,6 +21,14 @@ DEFAULT = ["tests/scheduler", "-m", "spark and not long", "-q"]
 
 
 def main() -> int:
+    with cluster() as run:
+        command = [sys.executable, "-m", "pytest", *(sys.argv[1:] or DEFAULT)]
+        return subprocess.run(command, env=run, check=False).returncode
+
+
+@contextmanager
+def cluster() -> Iterator[dict[str, str]]:
+    """A cluster, and the environment in which Headwater uses it."""
     home = Path(pyspark.__file__).parent
     with tempfile.TemporaryDirectory() as folder:
         environment = {
@@ -34,9 +44,7 @@ def main() -> int:
             for number in range(WORKERS):
                 worker = start_worker(home, Path(folder), environment, address, number)
                 started.append(worker)  # one by one: each must be ended when the next fails
-            run = {**environment, "HEADWATER_SPARK_MASTER": address}
-            command = [sys.executable, "-m", "pytest", *(sys.argv[1:] or DEFAULT)]
-            return subprocess.run(command, env=run, check=False).returncode
+            yield {**environment, "HEADWATER_SPARK_MASTER": address}
         finally:
             for process in reversed(started):
                 process.terminate()

@@ -15,7 +15,9 @@ from recovery import has_all, orphans, wait_until
 from test_parallel_equals_serial import QUERIES, run, statements
 
 import headwater
+from headwater.core.names import TableName
 from headwater.observe.events import Event, StageEvent
+from headwater.storage.expire import is_scattered
 from shared_spark import Place, check, place_in
 
 if TYPE_CHECKING:
@@ -194,3 +196,42 @@ def write_nothing(hub: headwater.Hub) -> None:
     with hub._runtime.store.database.write():
         pass
     hub._runtime.tables._database.change([])
+
+
+@pytest.mark.long
+def test_a_refresh_that_takes_too_long_is_stopped(
+    spark: SparkSession, place: Place, hub: headwater.Hub
+) -> None:
+    """The statement ends in the server, and its worker goes on with other units."""
+    given = {**SETTINGS, "refresh_timeout": 5, "spark_connect_url": hub_url(hub)}
+    with place.open(spark, settings=given) as other:
+        other.sql("CREATE TABLE big (id BIGINT) USING iceberg")
+        other.sql("INSERT INTO big SELECT id FROM range(10000)")
+        slow = "SELECT COUNT(*) AS n FROM big a CROSS JOIN big b CROSS JOIN big c"
+        other.create_stream_table("slow", slow, initialize=False)
+        report = other.tick()
+        assert "HW5008" in report.errors["default.slow"]
+        other.alter_stream_table("slow", status="SUSPENDED")
+        other.create_stream_table("quick", "SELECT MAX(id) AS m FROM big", initialize=False)
+        assert not other.tick().errors
+        check(other, "quick")
+        jobs = {j.unit_key: j for j in other.parallel_job_status()}
+        assert (
+            jobs["singleton:default.quick"].worker_pid == jobs["singleton:default.slow"].worker_pid
+        )
+
+
+@pytest.mark.long
+def test_maintenance_uses_the_server_of_the_workers(hub: headwater.Hub) -> None:
+    for number in range(6):
+        hub.sql(f"INSERT INTO src VALUES ({5000 + number}, 1, 9)")
+        wait_until(lambda: has_all(hub))
+    metadata = hub._runtime.tables.metadata(TableName.parse("lone"))
+    assert metadata is not None
+    assert is_scattered(metadata)
+    assert hub._scheduler is not None
+    hub._scheduler.daemon._maintain()
+    metadata = hub._runtime.tables.metadata(TableName.parse("lone"))
+    assert metadata is not None
+    assert not is_scattered(metadata)
+    check(hub, *TABLES)

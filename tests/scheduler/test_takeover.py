@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from recovery import TABLES, has_all, prepare, wait_until
 
+from headwater.catalog.processes import _started
 from shared_spark import Place, check, gateway_environment
 
 if TYPE_CHECKING:
@@ -34,11 +35,16 @@ MOMENTS = [
 
 @contextmanager
 def coordinator(
-    spark: SparkSession, place: Place, stage: str = "none", moment: str = "", sent: str = "SIGKILL"
+    spark: SparkSession,
+    place: Place,
+    stage: str = "none",
+    moment: str = "",
+    sent: str = "SIGKILL",
+    **settings: str,
 ) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, PROCESS, place.catalog, place.warehouse, stage, moment, sent],
-        env=gateway_environment(spark),
+        env={**gateway_environment(spark), **settings},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -60,10 +66,12 @@ def read_until(process: subprocess.Popen[str], word: str) -> list[str]:
     raise AssertionError(f"{word!r} was never said: {said}")
 
 
-def killed_and_taken_over(spark: SparkSession, place: Place, stage: str, moment: str) -> None:
+def killed_and_taken_over(
+    spark: SparkSession, place: Place, stage: str, moment: str, **settings: str
+) -> None:
     with place.open(spark, settings={"scheduler_interval_ms": 200}) as hub:
         prepare(hub)
-        with coordinator(spark, place, stage, moment) as first:
+        with coordinator(spark, place, stage, moment, **settings) as first:
             read_until(first, "leads")
             hub.sql("INSERT INTO src VALUES (100, 7, 5)")
             read_until(first, "reached")
@@ -71,6 +79,8 @@ def killed_and_taken_over(spark: SparkSession, place: Place, stage: str, moment:
             assert first.returncode == -signal.SIGKILL
         lost = hub.parallel_job_status()
         assert any(job.status == "RUNNING" for job in lost), "the job of the dead is still open"
+        workers = {job.worker_pid for job in lost if job.worker_pid is not None}
+        wait_until(lambda: not any(_started(pid) for pid in workers), 30)
         hub.start()
         wait_until(lambda: has_all(hub))
         hub.sql("INSERT INTO src VALUES (101, 8, 6)")
@@ -102,6 +112,14 @@ def test_a_second_coordinator_takes_over_from_one_that_was_killed(
 @pytest.mark.parametrize(("stage", "moment"), MOMENTS)
 def test_killed_at_every_step(spark: SparkSession, place: Place, stage: str, moment: str) -> None:
     killed_and_taken_over(spark, place, stage, moment)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(5))
+def test_killed_with_worker_processes(spark: SparkSession, place: Place, number: int) -> None:
+    """Its workers and its Spark Connect server end with it."""
+    stage = ("apply.write", "compile")[number % 2]
+    killed_and_taken_over(spark, place, stage, "start", HEADWATER_WORKER_KIND="process")
 
 
 def stopped_and_woken(spark: SparkSession, place: Place) -> None:

@@ -174,14 +174,16 @@ class Daemon:
             before = self._runtime.clock() - timedelta(days=days)
             self._runtime.store.history.prune(before)
             self._runtime.store.ticks.prune(before)
-        if self._maintains and self._runtime.engine.running:
+        if self._maintains:
             self._coordinator.dispatcher.workers.submit(self._maintain)
         self._maintains = True
 
     def _maintain(self) -> None:
-        """Compact and expire stream tables, in a worker."""
+        """Compact and expire stream tables, in a thread beside the ticks."""
         try:
-            maintain(self._runtime)
+            with self._coordinator.dispatcher.spark() as runtime:
+                if runtime is not None:
+                    maintain(runtime)
         except HeadwaterError as error:
             self._tell_failure(error)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from headwater.scheduler.tick_dispatch import ReadyQueue
 from headwater.scheduler.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from headwater.catalog.jobs import Job, Load
@@ -106,6 +106,15 @@ class Dispatcher:
         """Whether units run in worker processes; functions that were registered are only here."""
         chosen = str(self._runtime.setting("worker_kind")) == "process"
         return chosen and not self.budget().is_serial and not self._runtime.functions
+
+    @contextmanager
+    def spark(self) -> Iterator[Runtime | None]:
+        """The hub's parts with a Spark that runs; None when none runs."""
+        if self.in_processes:
+            with self.processes.runtime() as runtime:
+                yield runtime
+        else:
+            yield self._runtime if self._runtime.engine.running else None
 
     def budget(self, hubs: int = 1) -> Budget:
         """What the settings allow."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import HeadwaterError
@@ -15,8 +17,11 @@ from headwater.scheduler.messages import Greeting, Task
 from headwater.scheduler.worker_process import WorkerProcess
 from headwater.storage import remote
 from headwater.storage.connect_server import ConnectServer
+from headwater.storage.spark import Engine
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from headwater.refresh.runtime import Runtime
     from headwater.scheduler.execute import UnitResult
 
@@ -99,6 +104,18 @@ class ProcessPool:
     def run(self, worker: WorkerProcess, task: Task) -> UnitResult:
         """Run a unit in a worker, to its end; called in a thread of its own."""
         return worker.run(task)
+
+    @contextmanager
+    def runtime(self) -> Iterator[Runtime | None]:
+        """The hub's parts with sessions of the server; None while there is no server."""
+        if self._server is None or not self._server.is_alive:
+            yield None
+            return
+        engine = Engine(self._runtime.lake, given=remote.connect(self._server.url), has_jars=True)
+        try:
+            yield replace(self._runtime, engine=engine)
+        finally:
+            engine.close()
 
     def close(self) -> None:
         """End all workers, and the server that was started here."""

@@ -54,6 +54,8 @@ _BY_TEXT: tuple[tuple[str, type[HeadwaterError], str], ...] = (
     ("[INVALID_HANDLE.", SparkLost, ""),
     ("[NO_ACTIVE_SESSION]", SparkLost, ""),
     ("Py4JNetworkError", SparkLost, ""),
+    ("Answer from Java side is empty", SparkLost, ""),
+    ("Error while sending or receiving", SparkLost, ""),
     ("SparkContext was shut down", SparkLost, ""),
     ("stopped SparkContext", SparkLost, ""),
     ("UncheckedSQLException", CatalogBusy, ""),

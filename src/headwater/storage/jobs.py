@@ -54,8 +54,9 @@ class JobCount:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._context.setLocalProperty("spark.jobGroup.id", None)
-        self._context.setLocalProperty("spark.job.description", None)
+        with suppress(Exception):  # a JVM that is gone has no properties
+            self._context.setLocalProperty("spark.jobGroup.id", None)
+            self._context.setLocalProperty("spark.job.description", None)
 
     @property
     def total(self) -> int:
@@ -80,8 +81,9 @@ def labelled_jobs(session: SparkSession, label: str) -> Iterator[None]:
     try:
         yield
     finally:
-        context.removeJobTag(label)
-        context.setLocalProperty("spark.scheduler.pool", None)
+        with suppress(Exception):  # a JVM that is gone has no tags
+            context.removeJobTag(label)
+            context.setLocalProperty("spark.scheduler.pool", None)
 
 
 def cancel_jobs(sessions: Iterable[SparkSession], label: str) -> None:

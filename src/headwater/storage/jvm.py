@@ -11,8 +11,9 @@ import os
 import re
 import threading
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headwater.core.errors import SparkUnavailable
 
@@ -53,6 +54,34 @@ def start_jvm(conf: Mapping[str, str]) -> None:
     finally:
         voice.pass_on()
     SparkContext._ensure_initialized(gateway=gateway)
+
+
+def current_jvm() -> Any:
+    """The JVM of this process, as `is_lost` wants it; None when there is none."""
+    from pyspark import SparkContext
+
+    return SparkContext._gateway
+
+
+def is_lost(jvm: Any) -> bool:
+    """Whether a JVM that this process started has ended."""
+    process = getattr(jvm, "proc", None)
+    return process is not None and process.poll() is not None
+
+
+def forget(jvm: Any) -> None:
+    """Let the next start of Spark begin anew, after a JVM was lost."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    with SparkContext._lock:
+        if SparkContext._gateway is not jvm:
+            return  # another hub of this process has done it
+        with suppress(Exception):
+            jvm.shutdown()
+        SparkContext._gateway = SparkContext._jvm = None
+        SparkContext._active_spark_context = None
+        SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
 class _Voice:

@@ -3,7 +3,7 @@
 User SQL runs in a session that never carries refresh settings; refreshes run in sessions whose
 result-changing settings are pinned. A refresh has its session for itself: settings of a session
 must not be seen by another run. Sessions are kept and used again, each has a connection to the
-catalog of its own.
+catalog of its own. A JVM that was started here and lost is started again at the next need.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headwater.core.errors import SparkLost, SparkUnavailable
-from headwater.storage import remote
+from headwater.storage import jvm, remote
 from headwater.storage.failures import translate
 from headwater.storage.jobs import cancel_jobs, labelled_jobs
 from headwater.storage.launch import first_line, start_spark
@@ -49,6 +49,7 @@ class Engine:
     has_jars: bool = False
     _root: SparkSession | None = field(default=None, init=False)
     _owned: bool = field(default=False, init=False)
+    _jvm: Any = field(default=None, init=False)
     _user: SparkSession | None = field(default=None, init=False)
     _worker: SparkSession | None = field(default=None, init=False)
     _idle: list[SparkSession] = field(default_factory=list, init=False)
@@ -66,6 +67,7 @@ class Engine:
     def user(self) -> SparkSession:
         """The session for user SQL."""
         with self._lock:
+            self._drop_lost()
             if self._user is None:
                 self._user = self._session(self.lake.catalog_conf())
             return self._user
@@ -74,6 +76,7 @@ class Engine:
     def worker(self) -> SparkSession:
         """A session with pinned settings, for statements that need none of their own."""
         with self._lock:
+            self._drop_lost()
             if self._worker is None:
                 self._worker = self._session()
             return self._worker
@@ -86,6 +89,7 @@ class Engine:
             yield held
             return
         with self._lock:
+            self._drop_lost()
             session = self._idle.pop() if self._idle else self._session()
         self._held.session = session
         label: str | None = getattr(self._held, "label", None)
@@ -95,7 +99,7 @@ class Engine:
         finally:
             self._held.session = None
             with self._lock:
-                if self._root is not None:
+                if any(session is known for known in self._all):
                     self._idle.append(session)
 
     @contextmanager
@@ -144,10 +148,19 @@ class Engine:
             for session in self._all:
                 if remote.is_remote(session):
                     session.stop()
-            self._root = self._user = self._worker = None
-            self._idle.clear()
-            self._all.clear()
-            self._owned = False
+            self._forget()
+
+    def _drop_lost(self) -> None:
+        """Forget the sessions of a JVM that was started here and has ended."""
+        if self._owned and jvm.is_lost(self._jvm):
+            jvm.forget(self._jvm)
+            self._forget()
+
+    def _forget(self) -> None:
+        self._root = self._user = self._worker = self._jvm = None
+        self._idle.clear()
+        self._all.clear()
+        self._owned = False
 
     def _session(self, conf: Mapping[str, str] | None = None) -> SparkSession:
         """A session of its own; without `conf` one that refreshes."""
@@ -181,7 +194,7 @@ class Engine:
                 self._root = self.given
             else:
                 self._root = start_spark(self.lake)
-                self._owned = True
+                self._owned, self._jvm = True, jvm.current_jvm()
         return self._root
 
 
