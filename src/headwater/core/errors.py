@@ -220,6 +220,13 @@ class RefreshFailed(HeadwaterError):
         )
 
 
+class FixpointNotReached(HeadwaterError):
+    """Stream tables that read each other in a circle did not settle."""
+
+    code, kind, summary = "HW3006", "user", "a circle of stream tables does not settle"
+    advice = "let the circle remove duplicates and make no new values"
+
+
 class SourceSchemaChanged(HeadwaterError):
     """A column the query uses was dropped, renamed or retyped."""
 

@@ -9,9 +9,10 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import DependencyCycle
+from headwater.graph.circles import circles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from headwater.core.names import TableName
 
@@ -24,15 +25,23 @@ class Graph:
         sources: stream table → every table it reads, base tables included.
         order: the stream tables, each after those it reads; equal ranks by name.
         consumers: table (base tables included) → the stream tables that read it.
+        circles: stream tables that read each other in a circle; they stand together in the order.
     """
 
     sources: Mapping[TableName, frozenset[TableName]]
     order: tuple[TableName, ...]
     consumers: Mapping[TableName, frozenset[TableName]] = field(repr=False)
+    circles: tuple[frozenset[TableName], ...] = ()
 
     @classmethod
-    def build(cls, reads: Mapping[TableName, Iterable[TableName]]) -> Graph:
+    def build(
+        cls, reads: Mapping[TableName, Iterable[TableName]], *, circular: bool = False
+    ) -> Graph:
         """Make a graph from stream table → tables it reads.
+
+        Args:
+            reads: every stream table.
+            circular: whether circles are allowed.
 
         Raises:
             DependencyCycle: stream tables read each other in a circle; the message names it.
@@ -42,7 +51,9 @@ class Graph:
         for name, read in sources.items():
             for source in read:
                 consumers[source].add(name)
-        return cls(sources, _order(sources), {k: frozenset(v) for k, v in consumers.items()})
+        read_by = {k: frozenset(v) for k, v in consumers.items()}
+        found = tuple(frozenset(c) for c in circles(sources)) if circular else ()
+        return cls(sources, _order(sources, found), read_by, found)
 
     @property
     def base_tables(self) -> frozenset[TableName]:
@@ -74,9 +85,21 @@ class Graph:
             grouped[depth[name]].append(name)
         return tuple(tuple(level) for level in grouped)
 
-    def with_table(self, name: TableName, reads: Iterable[TableName]) -> Graph:
-        """A new graph in which `name` reads the given tables: tells a cycle before it exists."""
-        return Graph.build({**self.sources, name: frozenset(reads)})
+    def circle_of(self, name: TableName) -> frozenset[TableName]:
+        """The stream tables that read each other with this one, itself included; or none."""
+        return next((circle for circle in self.circles if name in circle), frozenset())
+
+    def with_table(
+        self, name: TableName, reads: Iterable[TableName], *, circular: bool = False
+    ) -> Graph:
+        """A new graph in which `name` reads the given tables: tells a circle before it exists.
+
+        A circle that is there already was allowed; whether it may grow is asked again.
+        """
+        wider = Graph.build({**self.sources, name: frozenset(reads)}, circular=True)
+        if not circular and wider.circle_of(name):
+            return Graph.build({**self.sources, name: frozenset(reads)})
+        return wider
 
 
 def _reach(
@@ -91,10 +114,28 @@ def _reach(
     return frozenset(seen)
 
 
-def _order(sources: Mapping[TableName, frozenset[TableName]]) -> tuple[TableName, ...]:
-    sorter: TopologicalSorter[TableName] = TopologicalSorter(
-        {name: [s for s in read if s in sources] for name, read in sources.items()}
-    )
+def _order(
+    sources: Mapping[TableName, frozenset[TableName]], circles: Iterable[frozenset[TableName]]
+) -> tuple[TableName, ...]:
+    """Upstream first; a circle counts as one, in the place of its first member."""
+    first = {name: min(circle) for circle in circles for name in circle}
+    arrows: dict[TableName, set[TableName]] = {}
+    for name, read in sources.items():
+        found = arrows.setdefault(first.get(name, name), set())
+        found |= {first.get(s, s) for s in read if s in sources}
+        if name in first:
+            found.discard(first[name])
+    members: dict[TableName, list[TableName]] = defaultdict(list)
+    for name, lead in first.items():
+        members[lead].append(name)
+    ordered: list[TableName] = []
+    for name in _sorted(arrows):
+        ordered += sorted(members[name]) if name in first else [name]
+    return tuple(ordered)
+
+
+def _sorted(arrows: Mapping[TableName, Iterable[TableName]]) -> Iterator[TableName]:
+    sorter: TopologicalSorter[TableName] = TopologicalSorter(arrows)
     try:
         sorter.prepare()
     except CycleError as error:
@@ -105,11 +146,9 @@ def _order(sources: Mapping[TableName, frozenset[TableName]]) -> tuple[TableName
             hint="take one of these tables out of the query of another",
         ) from None
     ready: list[TableName] = []
-    ordered: list[TableName] = []
     while sorter.is_active():
         for name in sorter.get_ready():
             heapq.heappush(ready, name)
         first = heapq.heappop(ready)
-        ordered.append(first)
+        yield first
         sorter.done(first)
-    return tuple(ordered)

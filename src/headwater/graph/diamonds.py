@@ -36,13 +36,26 @@ def diamonds(graph: Graph) -> tuple[Diamond, ...]:
 
     An arm is what the top reads together with all below it. Two arms of which one is a base table
     make a diamond too: a top that reads `orders` and a sum of `orders`. What is below a table is a
-    set of bits, so that thousands of tables in a row stay cheap.
+    set of bits, so that thousands of tables in a row stay cheap. A circle is no diamond; everything
+    below one of its members is below all of them.
     """
     names = [*sorted(graph.base_tables), *graph.order]
     bit = {name: 1 << i for i, name in enumerate(names)}
     below: dict[TableName, int] = dict.fromkeys(graph.base_tables, 0)
     found = []
     for top in graph.order:
+        if top in below:
+            continue
+        circle = graph.circle_of(top)
+        if circle:
+            outside = {arm for name in circle for arm in graph.sources[name]} - circle
+            all_below = 0
+            for table in outside:
+                all_below |= below[table] | bit[table]
+            for name in circle:
+                all_below |= bit[name]
+            below |= dict.fromkeys(circle, all_below)
+            continue
         seen = shared = 0
         for arm in graph.sources[top]:
             closure = below[arm] | bit[arm]

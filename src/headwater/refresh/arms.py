@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headwater.core.errors import HeadwaterError
+from headwater.core.errors import DependencyCycle, HeadwaterError
 from headwater.graph.dependencies import Graph
 from headwater.refresh.definitions import Stored
 from headwater.refresh.pin import View
@@ -30,7 +30,7 @@ def dependency_graph(runtime: Runtime) -> Graph:
     reads: dict[TableName, set[TableName]] = {row.name: set() for row in runtime.store.tables.all()}
     for name, dependency in runtime.store.tables.dependencies():
         reads.setdefault(name, set()).add(dependency.source)
-    return Graph.build(reads)
+    return Graph.build(reads, circular=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,11 @@ def align_arms(
 ) -> Aligned:
     """Refresh the stream tables below to common versions."""
     graph = dependency_graph(runtime)
+    if graph.circle_of(row.name):
+        raise DependencyCycle(
+            f"{row.name} reads itself through other stream tables",
+            hint="set allow_circular, or take it out of the query of another",
+        )
     below = graph.upstream({row.name})
     view = pinned.view
     fixed = {base: view.version(base) for base in graph.base_of(row.name)}

@@ -60,7 +60,7 @@ def create(runtime: Runtime, spec: StreamTableSpec) -> StreamTableRow:
         )
     resolved = resolve(runtime, spec.query, spec.unique_key)
     check_spec(spec, resolved)
-    dependency_graph(runtime).with_table(spec.name, resolved.definition.sources)
+    _check_circle(runtime, spec, resolved)
     resolved, fields = _typed(runtime, spec, resolved)
     row = runtime.store.tables.add(_new(runtime, spec, resolved, fields))
     try:
@@ -82,7 +82,7 @@ def redefine(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> st
     """
     resolved = resolve(runtime, spec.query, spec.unique_key)
     check_spec(spec, resolved)
-    dependency_graph(runtime).with_table(spec.name, resolved.definition.sources)
+    _check_circle(runtime, spec, resolved)
     resolved, fields = _typed(runtime, spec, resolved)
     kind = _classify(runtime, row, resolved, fields)
     new = _new(runtime, spec, resolved, fields)
@@ -214,6 +214,18 @@ def warn(runtime: Runtime, name: TableName, code: str, message: str) -> None:
     """Warn in Python and tell the listeners."""
     runtime.events.emit(WarningEvent(str(name), code, message))
     warnings.warn(HeadwaterWarning(code, message), stacklevel=4)
+
+
+def _check_circle(runtime: Runtime, spec: StreamTableSpec, resolved: Resolved) -> None:
+    """Refuse a query that closes a circle, unless circles are allowed and it is monotone."""
+    allowed = bool(runtime.setting("allow_circular"))
+    graph = dependency_graph(runtime).with_table(
+        spec.name, resolved.definition.sources, circular=allowed
+    )
+    if graph.circle_of(spec.name):
+        from headwater.refresh.circle import check_circle
+
+        check_circle(runtime, graph, spec.name, resolved)
 
 
 def _create_storage(

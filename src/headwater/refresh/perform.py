@@ -83,7 +83,14 @@ def stage_run(
         run = replace(run, generation=row.generation)
         view = View.take(runtime)
         planned = replace(
-            plan_refresh(runtime, replace(row, needs_reinit=False), view=view, full=True)[0],
+            plan_refresh(
+                runtime,
+                replace(row, needs_reinit=False),
+                view=view,
+                full=True,
+                fixed=planned.fixed,
+                circle=planned.circle,
+            )[0],
             decision=planned.decision,
         )
     resolved = resolved_for(runtime, row)

@@ -90,6 +90,24 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class Circle:
+    """Stream tables that read each other, while they are refreshed round by round.
+
+    Attributes:
+        members: all of them.
+        base: the version of each base table below them.
+        empty: members that count as empty, because they are not computed yet.
+    """
+
+    members: frozenset[TableName] = frozenset()
+    base: Mapping[TableName, SourceVersion] = field(default_factory=dict)
+    empty: frozenset[TableName] = frozenset()
+
+
+NO_CIRCLE = Circle()
+
+
+@dataclass(frozen=True, slots=True)
 class Pin:
     """The new frontier, and the view it was read from.
 
@@ -111,6 +129,7 @@ def pin(
     clock: int | None,
     fixed: Mapping[TableName, SourceVersion] | None = None,
     advanced: Callable[[TableName, Head], Frontier | None],
+    circle: Circle = NO_CIRCLE,
 ) -> Pin:
     """Pin one version per source.
 
@@ -121,12 +140,17 @@ def pin(
         clock: the instant for temporal filters.
         fixed: versions chosen before, for refreshes that belong together.
         advanced: the frontier that a stream table's head equals, as far as it is known.
+        circle: the circle that the stream table is in; its members agree when it has settled.
     """
     versions: dict[TableName, SourceVersion] = {}
     base: dict[TableName, SourceVersion] = {}
     conflicts: set[TableName] = set()
     for name in stored.sources:
         versions[name] = _version(view, name, current, fixed)
+        if name in circle.members:
+            if name in circle.empty:
+                versions[name] = replace(versions[name], snapshot_id=None)
+            continue
         below = {name: versions[name]}
         if name in stored.stream_tables:
             metadata = view.metadata(name)
@@ -137,6 +161,8 @@ def pin(
                 conflicts.add(table)
     if stored.stream_tables and len(base) > 1:
         conflicts |= half_batches(view, base)
+    for table, version in circle.base.items():
+        base.setdefault(table, version)
     frontier = Frontier(versions, base, clock, stored.views)
     return Pin(view, frontier, tuple(sorted(conflicts)))
 

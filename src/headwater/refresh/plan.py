@@ -16,7 +16,7 @@ from headwater.delta.program import LayoutKind
 from headwater.refresh.decide import Decision, Situation, SourceChange, decide, settled
 from headwater.refresh.definitions import Stored, changed_view
 from headwater.refresh.outlook import outlook, predicted
-from headwater.refresh.pin import Pin, View, pin
+from headwater.refresh.pin import NO_CIRCLE, Circle, Pin, View, pin
 from headwater.refresh.stages import Planned
 from headwater.sources.iceberg import IcebergSource
 from headwater.sources.source import How, Kind, Window
@@ -53,6 +53,7 @@ def plan_refresh(
     strict: bool | None = None,
     fixed: Mapping[TableName, SourceVersion] | None = None,
     without: frozenset[How] = frozenset(),
+    circle: Circle = NO_CIRCLE,
 ) -> tuple[Planned, Pin]:
     """Decide what a refresh of this stream table has to do."""
     metadata = view.metadata(row.name)
@@ -66,7 +67,13 @@ def plan_refresh(
     old = current_frontier(row, head)
     clock = int(runtime.clock().timestamp() * 1_000_000) if stored.uses_clock else None
     pinned = pin(
-        view, stored, old, clock=clock, fixed=fixed, advanced=lambda n, h: _arm(runtime, n, h)
+        view,
+        stored,
+        old,
+        clock=clock,
+        fixed=fixed,
+        advanced=lambda n, h: _arm(runtime, n, h),
+        circle=circle,
     )
     windows = _windows(runtime, view, stored, old, pinned.frontier, without)
     ahead = outlook(view, pinned.frontier, windows)
@@ -105,6 +112,8 @@ def plan_refresh(
         own=head.own.snapshot_id if head.own else None,
         decision=decision,
         outlook=ahead,
+        fixed=fixed,
+        circle=circle,
     )
     return planned, pinned
 

@@ -24,11 +24,11 @@ from headwater.core.errors import (
 )
 from headwater.core.results import RefreshResult
 from headwater.core.spec import Action, Status
-from headwater.refresh.arms import align_arms
+from headwater.refresh.arms import align_arms, dependency_graph
 from headwater.refresh.lifecycle import reinitialize, resolved_for
 from headwater.refresh.locks import table_lock
 from headwater.refresh.perform import failed, outcome_of, perform, told
-from headwater.refresh.pin import Pin, View
+from headwater.refresh.pin import NO_CIRCLE, Circle, Pin, View
 from headwater.refresh.plan import plan_refresh
 from headwater.refresh.recover import recover_unrecorded
 from headwater.sources.source import How
@@ -75,13 +75,47 @@ def refresh(
         tick: the tick that asked.
         is_retried: the caller tries a transient failure again: it is no error of the table yet.
     """
-    asked = _Asked(full, strict, fixed, initiated_by, tick, is_retried)
+    if runtime.setting("allow_circular"):
+        graph = dependency_graph(runtime)
+        members = graph.circle_of(name)
+        if members:
+            from headwater.refresh.circle import refresh_circle
+
+            return refresh_circle(
+                runtime,
+                graph,
+                tuple(members),
+                fixed=fixed,
+                initiated_by=initiated_by,
+                tick=tick,
+                is_retried=is_retried,
+                full=full,
+            )[name]
+    return refresh_once(
+        runtime, name, Asked(full, strict, fixed, initiated_by, tick, is_retried), NO_CIRCLE
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the caller of a refresh wants; see `refresh`."""
+
+    full: bool
+    strict: bool | None
+    fixed: Mapping[TableName, SourceVersion] | None
+    initiated_by: InitiatedBy
+    tick: int | None
+    is_retried: bool
+
+
+def refresh_once(runtime: Runtime, name: TableName, asked: Asked, circle: Circle) -> RefreshResult:
+    """Bring one stream table to a new frontier, whatever it reads; see `refresh`."""
     without: frozenset[How] = frozenset()
     attempt = 0
     while True:
         attempt += 1
         try:
-            return _attempt(runtime, name, asked, without)
+            return _attempt(runtime, name, asked, without, circle)
         except RefreshConflict:
             if attempt >= MAX_ATTEMPTS:
                 raise
@@ -108,20 +142,8 @@ def repair(runtime: Runtime, name: TableName) -> RefreshResult:
     return refresh(runtime, name, full=True, initiated_by=InitiatedBy.REPAIR)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the caller of a refresh wants."""
-
-    full: bool
-    strict: bool | None
-    fixed: Mapping[TableName, SourceVersion] | None
-    initiated_by: InitiatedBy
-    tick: int | None
-    is_retried: bool
-
-
 def _attempt(
-    runtime: Runtime, name: TableName, asked: _Asked, without: frozenset[How]
+    runtime: Runtime, name: TableName, asked: Asked, without: frozenset[How], circle: Circle
 ) -> RefreshResult:
     started = time.perf_counter()
     row = runtime.store.tables.get(name)
@@ -131,7 +153,7 @@ def _attempt(
             hint=f"mend the cause, then resume_stream_table('{name}')",
         )
     view = View.take(runtime)
-    planned, pinned = _planned(runtime, row, view, asked, without)
+    planned, pinned = _planned(runtime, row, view, asked, without, circle)
     if planned.decision.action is Action.NO_DATA:
         if planned.own != row.version:
             row = recover_unrecorded(runtime, name)
@@ -153,7 +175,7 @@ def _locked(
     runtime: Runtime,
     before: StreamTableRow,
     plan: tuple[Planned, Pin],
-    asked: _Asked,
+    asked: Asked,
     without: frozenset[How],
     started: float,
 ) -> RefreshResult:
@@ -165,7 +187,7 @@ def _locked(
         planned, pinned = plan
         view = View.take(runtime)
         if view != pinned.view or row != before or pinned.conflicts:
-            planned, pinned = _planned(runtime, row, view, asked, without)
+            planned, pinned = _planned(runtime, row, view, asked, without, planned.circle)
         if pinned.conflicts:
             raise RefreshConflict(f"the sources of {name} moved apart", hint="refresh again")
         return perform(runtime, row, run, view, planned, started)
@@ -183,8 +205,9 @@ def _planned(
     runtime: Runtime,
     row: StreamTableRow,
     view: View,
-    asked: _Asked,
+    asked: Asked,
     without: frozenset[How],
+    circle: Circle,
 ) -> tuple[Planned, Pin]:
     return plan_refresh(
         runtime,
@@ -194,6 +217,7 @@ def _planned(
         strict=asked.strict,
         fixed=asked.fixed,
         without=without,
+        circle=circle,
     )
 
 
@@ -209,7 +233,7 @@ def _idle(
     runtime: Runtime,
     row: StreamTableRow,
     planned: Planned,
-    asked: _Asked,
+    asked: Asked,
     started: float,
 ) -> RefreshResult:
     """Nothing to do: note the look, and the frontier if versions moved without a change."""
@@ -230,7 +254,7 @@ def _idle(
 
 
 def _skipped(
-    runtime: Runtime, row: StreamTableRow, asked: _Asked, reason: str, started: float
+    runtime: Runtime, row: StreamTableRow, asked: Asked, reason: str, started: float
 ) -> RefreshResult:
     run = runtime.store.history.begin(row, initiated_by=asked.initiated_by, tick=asked.tick)
     runtime.store.history.skip(run, reason_code="ARMS_DISAGREE", reason=reason)

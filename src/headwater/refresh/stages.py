@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from headwater.refresh.pin import NO_CIRCLE, Circle
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from headwater.core.frontier import Frontier
+    from headwater.core.frontier import Frontier, SourceVersion
     from headwater.core.names import TableName
     from headwater.refresh.decide import Decision
     from headwater.refresh.outlook import Outlook
@@ -31,6 +33,8 @@ class Planned:
         own: the last commit of a refresh on that line.
         decision: what to do, and why.
         outlook: what it has to work through, and what that is expected to take.
+        fixed: the versions it was asked to read.
+        circle: the circle that the stream table is in.
     """
 
     table: TableName
@@ -41,6 +45,8 @@ class Planned:
     own: int | None
     decision: Decision
     outlook: Outlook
+    fixed: Mapping[TableName, SourceVersion] | None = None
+    circle: Circle = NO_CIRCLE
 
 
 @dataclass(frozen=True)

@@ -274,6 +274,7 @@ class Coordinator:
             mean=self._mean,
             pressure_rows=int(setting("buffer_alert_threshold")),
             pressure_ticks=int(setting("backpressure_consecutive_limit")),
+            circular=bool(setting("allow_circular")),
         )
 
     def _reap(self) -> None:

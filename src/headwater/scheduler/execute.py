@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from headwater.catalog.rows import InitiatedBy
 from headwater.core.errors import HeadwaterError, StreamTableNotFound
 from headwater.graph.units import UnitKind
+from headwater.refresh.arms import dependency_graph
+from headwater.refresh.circle import refresh_circle
 from headwater.refresh.run import refresh
 from headwater.refresh.together import MemberFailed, refresh_together
 from headwater.storage.failures import translate
@@ -66,17 +68,33 @@ def run_unit(
                     is_retried=is_retried,
                 )
                 return UnitResult(tuple(together))
+            graph = dependency_graph(runtime) if run.unit.kind is UnitKind.CYCLIC_SCC else None
+            done: set[TableName] = set()
             for member in run.members:
-                results.append(
-                    refresh(
+                circle = graph.circle_of(member) if graph is not None else frozenset()
+                if graph is None or not circle:
+                    results.append(
+                        refresh(
+                            runtime,
+                            member,
+                            fixed=fixed,
+                            initiated_by=InitiatedBy.SCHEDULER,
+                            tick=tick,
+                            is_retried=is_retried,
+                        )
+                    )
+                elif member not in done:
+                    settled = refresh_circle(
                         runtime,
-                        member,
+                        graph,
+                        tuple(circle),
                         fixed=fixed,
                         initiated_by=InitiatedBy.SCHEDULER,
                         tick=tick,
                         is_retried=is_retried,
                     )
-                )
+                    results += settled.values()
+                    done |= circle
     except MemberFailed as error:
         return UnitResult(failed=error.name, error=error.error)
     except StreamTableNotFound:

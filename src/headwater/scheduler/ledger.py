@@ -271,7 +271,7 @@ def shape_of(
 ) -> Shape:
     """Graph, units and gates for these stream tables; what is as it was is kept."""
     reads = {name: frozenset(outline.reads) for name, outline in outlines.items()}
-    graph = before.graph if before.graph.sources == reads else Graph.build(reads)
+    graph = before.graph if before.graph.sources == reads else Graph.build(reads, circular=True)
     traits = {
         name: UnitTraits(
             atomic=outline.atomic,

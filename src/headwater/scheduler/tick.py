@@ -186,8 +186,9 @@ class _Round:
             at = retry.not_before.strftime("%H:%M:%S")
             reason = f"it failed {retry.attempts} times in a row and is tried again at {at} UTC"
             return Choice(False, "BACKOFF", reason)
-        if unit.kind is UnitKind.CYCLIC_SCC:
-            return Choice(False, "CIRCLE", "it reads itself through other stream tables")
+        if unit.kind is UnitKind.CYCLIC_SCC and not self.state.limits.circular:
+            reason = "it reads itself through other stream tables, and allow_circular is off"
+            return Choice(False, "CIRCLE", reason)
         return None
 
     def _blocked(self, table: TableState) -> Choice | None:

@@ -28,6 +28,7 @@ class Limits:
         interval: distance between two ticks.
         workers: how many units may run at once.
         mean: mean time of a refresh, as far as it is known.
+        circular: whether circles of stream tables are refreshed.
     """
 
     enabled: bool = True
@@ -37,6 +38,7 @@ class Limits:
     mean: timedelta = timedelta(0)
     pressure_rows: int = 1_000_000
     pressure_ticks: int = 3
+    circular: bool = False
 
 
 @dataclass(frozen=True, slots=True)
