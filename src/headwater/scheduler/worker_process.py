@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from headwater.core.errors import HeadwaterError
     from headwater.observe.events import Event
-    from headwater.scheduler.messages import Greeting, Order, Task
+    from headwater.scheduler.messages import Answer, Greeting, Order, Task
 
 _PROGRAM = "headwater.worker"
 
@@ -130,19 +130,25 @@ class WorkerProcess:
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
-        with self._process.stdout as lines:
-            for line in lines:
-                match decode_answer(line):
-                    case Ready(owner):
-                        self.owner = owner
-                    case Broken(failure):
-                        self._broken = failure.error()
-                    case Told() as told:
-                        self._on_event(told.event())
-                    case Ended() as ended:
-                        self._ended.put(ended)
-        self._process.wait()
-        self._ended.put(None)
+        try:
+            with self._process.stdout as lines:
+                for line in lines:
+                    self._hear(decode_answer(line))
+            self._process.wait()
+        finally:
+            self._ended.put(None)
+
+    def _hear(self, answer: Answer) -> None:
+        match answer:
+            case Ready(owner):
+                self.owner = owner
+            case Broken(failure):
+                self._broken = failure.error()
+            case Told() as told:
+                with suppress(Exception):  # a listener that fails must not cost the worker
+                    self._on_event(told.event())
+            case Ended() as ended:
+                self._ended.put(ended)
 
 
 def _environment() -> dict[str, str]:

@@ -7,6 +7,7 @@ server, rows that travel with a plan, a count of statements.
 
 from __future__ import annotations
 
+import atexit
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,8 @@ def _patient_for_a_while(session: Any) -> SparkSession:
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
     session.client.set_retry_policies([DefaultPolicy(**RETRIES)])
+    # There are no models to forget, and a server that is gone would delay the end of the process.
+    atexit.unregister(session.client._cleanup_ml_cache)
     counted: SparkSession = session
     session.client._session_hooks.append(_Counter())
     return counted
