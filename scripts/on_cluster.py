@@ -17,6 +17,12 @@ from pathlib import Path
 import pyspark
 
 WORKERS = 2
+SHARES = {
+    # Two applications fit: the Spark of the tests, and a Spark Connect server that one of them has.
+    "spark.cores.max": "2",
+    "spark.executor.cores": "1",
+    "spark.executor.memory": "768m",
+}
 DEFAULT = ["tests/scheduler", "-m", "spark and not long", "-q"]
 
 
@@ -35,8 +41,11 @@ def cluster() -> Iterator[dict[str, str]]:
             **os.environ,
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_CONF_DIR": folder,
             "PYSPARK_PYTHON": sys.executable,
         }
+        defaults = "".join(f"{key} {value}\n" for key, value in SHARES.items())
+        (Path(folder) / "spark-defaults.conf").write_text(defaults)
         started = []
         try:
             master, address = start_master(home, Path(folder), environment)
@@ -70,7 +79,7 @@ def start_worker(
         log,
         environment,
         "worker.Worker",
-        *("--cores", "1", "--memory", "1g", "--webui-port", "0"),
+        *("--cores", "2", "--memory", "2g", "--webui-port", "0"),
         *("--work-dir", str(folder / f"work{number}"), address),
     )
     said(log, "Successfully registered with master")

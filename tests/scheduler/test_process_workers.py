@@ -17,6 +17,7 @@ from test_parallel_equals_serial import QUERIES, run, statements
 import headwater
 from headwater.core.names import TableName
 from headwater.observe.events import Event, StageEvent
+from headwater.storage import remote
 from headwater.storage.expire import is_scattered
 from shared_spark import Place, check, place_in
 
@@ -235,3 +236,44 @@ def test_maintenance_uses_the_server_of_the_workers(hub: headwater.Hub) -> None:
     assert metadata is not None
     assert not is_scattered(metadata)
     check(hub, *TABLES)
+
+
+@pytest.mark.long
+def test_every_type_keeps_its_values_through_connect(
+    spark: SparkSession, place: Place, hub: headwater.Hub
+) -> None:
+    """Rows of small windows travel to the client and back; a classic session checks the result."""
+    first = (
+        "1, true, float('nan'), -0.0d, 12345678901234567890.0123456789bd, DATE'0001-01-01', "
+        "TIMESTAMP'0001-01-01 00:00:00.000001', TIMESTAMP_NTZ'9999-12-31 23:59:59.999999', "
+        "X'00FF', 'a''b', array(1, NULL), named_struct('q', 1, 'r', array('x')), map('k', NULL)"
+    )
+    second = (
+        "2, false, float('-inf'), 1e308d, -1bd, DATE'9999-12-31', TIMESTAMP'2024-02-29 12:00:00', "
+        "TIMESTAMP_NTZ'1900-01-01 00:00:00', X'', '', array(), NULL, map()"
+    )
+    third = "3" + ", NULL" * 12
+    with place.open(remote.connect(hub_url(hub))) as over, place.open(spark) as classic:
+        classic.sql(
+            "CREATE TABLE types (id BIGINT, b BOOLEAN, f FLOAT, d DOUBLE, e DECIMAL(38,10), "
+            "dt DATE, ts TIMESTAMP, tn TIMESTAMP_NTZ, x BINARY, s STRING, a ARRAY<INT>, "
+            "st STRUCT<q: INT, r: ARRAY<STRING>>, m MAP<STRING, INT>) USING iceberg"
+        )
+        classic.sql(f"INSERT INTO types SELECT {first}")
+        over.create_stream_table("kept", "SELECT * FROM types WHERE id < 100")
+        over.create_stream_table(
+            "both",
+            "SELECT t.*, n.c FROM types t JOIN (SELECT s, COUNT(*) AS c FROM types GROUP BY s) n "
+            "ON t.s <=> n.s",
+        )
+        for change in (
+            f"INSERT INTO types SELECT {second}",
+            f"INSERT INTO types SELECT {third}",
+            f"INSERT INTO types SELECT {first}",
+            "UPDATE types SET s = 'c' WHERE id = 1",
+            "DELETE FROM types WHERE id = 2",
+        ):
+            classic.sql(change)
+            for name in ("kept", "both"):
+                over.refresh_stream_table(name)
+            check(classic, "kept", "both")

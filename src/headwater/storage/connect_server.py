@@ -101,7 +101,8 @@ class ConnectServer:
         import pyspark
 
         home = Path(pyspark.__file__).parent
-        submit = [str(home / "bin" / "spark-submit"), "--properties-file", str(settings)]
+        submit = [str(home / "bin" / "spark-submit"), "--load-spark-defaults"]
+        submit += ["--properties-file", str(settings)]
         keep = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT")
         environment = {key: value for key, value in os.environ.items() if key not in keep}
         environment |= {"SPARK_HOME": str(home), _TOKEN: self._token}
