@@ -25,7 +25,8 @@ from headwater.observe.metrics import Metrics
 from headwater.refresh.recover import recover_unrecorded
 from headwater.refresh.scans import sharing
 from headwater.refresh.together import complete_intents
-from headwater.scheduler.dispatcher import Dispatcher, Pinned
+from headwater.scheduler.dispatcher import Dispatcher
+from headwater.scheduler.in_flight import Pinned
 from headwater.scheduler.ledger import Ledger
 from headwater.scheduler.recording import Recorder
 from headwater.scheduler.tick import tick

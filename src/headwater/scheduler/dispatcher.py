@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import queue
 import time
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headwater.catalog.jobs import JobStatus, NewJob
+from headwater.catalog.jobs import NewJob
 from headwater.catalog.owners import owner_name
-from headwater.core.errors import HeadwaterError, RunInterrupted
+from headwater.core.errors import HeadwaterError
 from headwater.scheduler.execute import UnitResult, run_unit
+from headwater.scheduler.in_flight import Running, interrupted, outcome
 from headwater.scheduler.keeper import LEASE, LeaseKeeper
 from headwater.scheduler.messages import Task
 from headwater.scheduler.process_pool import ProcessPool
@@ -26,45 +26,15 @@ from headwater.scheduler.tick_dispatch import ReadyQueue
 from headwater.scheduler.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Collection, Iterator, Sequence
 
     from headwater.catalog.jobs import Job, Load
-    from headwater.core.frontier import SourceVersion
-    from headwater.core.names import TableName
     from headwater.refresh.runtime import Runtime
+    from headwater.scheduler.in_flight import Pinned
     from headwater.scheduler.ledger import Shape
     from headwater.scheduler.tick_dispatch import Entry
     from headwater.scheduler.tick_state import UnitRun
     from headwater.scheduler.worker_process import WorkerProcess
-
-
-@dataclass(frozen=True, slots=True)
-class Pinned:
-    """A tick that runs units.
-
-    Attributes:
-        tick: its number in the catalog.
-        at: its instant.
-        versions: the versions it pinned; None pins none.
-        runtime: the hub's parts, with the change windows that its refreshes share.
-        shared: gives back what they share, when all have ended.
-    """
-
-    tick: int
-    at: datetime
-    versions: Mapping[TableName, SourceVersion] | None
-    runtime: Runtime
-    shared: ExitStack
-
-
-@dataclass(slots=True)
-class _Running:
-    entry: Entry
-    job: Job
-    label: str
-    worker: WorkerProcess | None = None
-    started: float = field(default_factory=time.monotonic)
 
 
 class Dispatcher:
@@ -79,7 +49,7 @@ class Dispatcher:
         self._runtime = runtime
         self._jobs: dict[str, Job] = {}
         self._pinned: dict[int, Pinned] = {}
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, Running] = {}
         self._done: queue.SimpleQueue[tuple[Entry, UnitResult]] = queue.SimpleQueue()
         self._keeper = LeaseKeeper(
             look=self._stop_slow,
@@ -175,7 +145,7 @@ class Dispatcher:
                 try:
                     return [(entry, self._run(entry, label))]
                 except BaseException:  # somebody interrupts the process: the unit did not end well
-                    self.end(entry, _interrupted(entry))
+                    self.end(entry, interrupted(entry))
                     raise
             self.workers.submit(partial(self._work, entry, label))
         return []
@@ -216,7 +186,7 @@ class Dispatcher:
 
     def _begin(self, entry: Entry, job: Job, worker: WorkerProcess | None = None) -> str:
         label = f"headwater-{job.job_id}"
-        self._running[entry.key] = _Running(entry, job, label, worker)
+        self._running[entry.key] = Running(entry, job, label, worker)
         return label
 
     def wait(self, seconds: float) -> list[tuple[Entry, UnitResult]]:
@@ -240,7 +210,7 @@ class Dispatcher:
         if running is not None:
             if running.worker is not None:
                 self.processes.give_back(running.worker)
-            status, detail = _outcome(entry, result.error)
+            status, detail = outcome(entry, result.error)
             self._runtime.store.jobs.finish(running.job, status, detail=detail)
         if result.error is None:
             self.queue.succeeded(entry.key)
@@ -276,7 +246,7 @@ class Dispatcher:
 
     def _work(self, entry: Entry, label: str) -> None:
         """Run a unit in a worker; whatever happens, the coordinator learns that it ended."""
-        result = _interrupted(entry)
+        result = interrupted(entry)
         try:
             result = self._run(entry, label)
         finally:
@@ -284,7 +254,7 @@ class Dispatcher:
 
     def _work_elsewhere(self, entry: Entry, worker: WorkerProcess, task: Task) -> None:
         """The same, in a worker process that this thread waits for."""
-        result = _interrupted(entry)
+        result = interrupted(entry)
         try:
             result = self.processes.run(worker, task)
         finally:
@@ -304,7 +274,7 @@ class Dispatcher:
             has_jars=has_jars,
         )
 
-    def _stop(self, running: _Running) -> None:
+    def _stop(self, running: Running) -> None:
         if running.worker is not None:
             running.worker.cancel(running.label)
         else:
@@ -364,16 +334,3 @@ class Dispatcher:
             pinned = self._pinned.pop(turn)
             pinned.shared.close()
             self._runtime.store.ticks.finish(pinned.tick)
-
-
-def _interrupted(entry: Entry) -> UnitResult:
-    lost = RunInterrupted(f"the worker of {entry.key} ended during the refresh")
-    return UnitResult(failed=entry.run.members[0], error=lost)
-
-
-def _outcome(entry: Entry, error: HeadwaterError | None) -> tuple[JobStatus, str | None]:
-    if error is None:
-        return JobStatus.SUCCEEDED, None
-    again = error.is_transient and entry.run.attempt < MAX_ATTEMPTS
-    status = JobStatus.RETRYABLE_FAILED if again else JobStatus.PERMANENT_FAILED
-    return status, f"{error.code}: {error.what}"
