@@ -36,7 +36,9 @@ def table(text: str, schedule: str = "calculated", **values: Any) -> TableState:
 
 
 def state(reads: dict[str, str], *tables: TableState, **values: Any) -> TickState:
-    graph = Graph.build({name(k): [name(w) for w in v.split()] for k, v in reads.items()})
+    graph = Graph.build(
+        {name(k): [name(w) for w in v.split()] for k, v in reads.items()}, circular=True
+    )
     known = {t.name: t for t in tables}
     every = {n: known.get(n, TableState(n, last_at=NOW - SECOND)) for n in graph.order}
     traits = values.pop("traits", {n: UnitTraits(atomic=False) for n in graph.order})
@@ -324,3 +326,21 @@ def test_a_failure_takes_back_its_readers_only() -> None:
     assert sorted(held) == ["b1", "b2", "c"]
     assert held.index("b1") <= held.index("c")
     assert list(queue.running) == [started["other"]]
+
+
+def test_a_circle_that_nobody_reads_asks_for_itself() -> None:
+    tables = (table("a", moved="s"), table("b"))
+    made = tick(state({"a": "s b", "b": "a"}, *tables, limits=Limits(circular=True)), NOW)
+    assert codes(made) == {"a": "+SOURCES_CHANGED", "b": "+UPSTREAM_DUE"}
+
+
+@pytest.mark.parametrize("schedule", ["calculated", "1s"])
+def test_a_circle_is_refreshed_only_when_circles_are_allowed(schedule: str) -> None:
+    reads = {"a": "s b", "b": "a", "over": "a"}
+    tables = (table("a", schedule, moved="s"), table("b"), table("over"))
+    made = tick(state(reads, *tables), NOW)
+    assert codes(made)["a"] == "CIRCLE"
+    assert made.runs == ()
+    made = tick(state(reads, *tables, limits=Limits(circular=True)), NOW)
+    assert [run.unit.kind.value for run in made.runs] == ["cyclic_scc", "singleton"]
+    assert codes(made)["over"] == "+UPSTREAM_DUE"

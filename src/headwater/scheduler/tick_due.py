@@ -65,9 +65,12 @@ class Due:
         return None
 
     def _readers(self, name: TableName) -> list[TableName]:
-        """The readers that can ask for anything."""
-        tables = self._state.tables
-        readers = self._state.graph.consumers.get(name, ())
+        """The readers that can ask for anything; those of a circle ask for all its members."""
+        tables, graph = self._state.tables, self._state.graph
+        readers = graph.consumers.get(name, frozenset())
+        circle = graph.circle_of(name)
+        if circle:
+            readers = frozenset(r for m in circle for r in graph.consumers.get(m, ())) - circle
         return [n for n in readers if n in tables and can_refresh(tables[n])]
 
     def _is_asking(self, name: TableName) -> bool:
