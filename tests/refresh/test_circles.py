@@ -81,6 +81,7 @@ def test_a_circle_must_be_allowed_and_monotone(hub: headwater.Hub) -> None:
     assert hub.status("x")[0].needs_reinit is False, "nothing was changed"
 
 
+@pytest.mark.long
 def test_a_circle_that_does_not_settle_fails(hub: headwater.Hub) -> None:
     hub.set("allow_circular", True)
     hub.set("max_fixpoint_iterations", 2)

@@ -46,6 +46,7 @@ def test_a_refresh_that_takes_too_long_is_stopped(spark: SparkSession, place: Pl
         assert hub.status("slow")[0].consecutive_errors == 0, "it is tried again"
 
 
+@pytest.mark.long
 def test_a_stop_that_does_not_drain_stops_spark(spark: SparkSession, place: Place) -> None:
     with place.open(spark, settings={"scheduler_interval_ms": 200}) as hub:
         prepare(hub)

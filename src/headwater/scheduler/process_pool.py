@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -60,8 +60,10 @@ class ProcessPool:
         """Let so many workers stay when idle, and start them; end others that idle for long."""
         self._kept = count
         self._sweep()
-        if self._failure is None:
+        if count and self._failure is None:
             self._have(count)
+            with suppress(HeadwaterError):  # told when a unit wants to start
+                self._url()
         for worker in list(self._idle):
             spare = len(self._idle) + len(self._busy) > self._kept
             if spare and time.monotonic() - worker.idle_since > IDLE_SECONDS:
