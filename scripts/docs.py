@@ -188,8 +188,8 @@ def render_sql(page: str, arguments: str) -> str:
     if form == "delta":
         context = dispatch.differentiator(changed)
         tree = context.change(definition.tree).tree
-        stages, rest = Writing(physical(definition), context, definition.sources).query(tree)
-        last = f"-- delta\n{compact(rest)}"
+        written = Writing(physical(definition), context, definition.sources).query(tree)
+        stages, last = written.stages, f"-- delta\n{compact(written.sql)}"
     else:
         program = compile_refresh(definition, layout(definition), changed)
         stages = program.stages

@@ -80,7 +80,8 @@ def _among(stage: exp.Expr, key: exp.Expr, column: exp.Expr) -> exp.Expr:
     """The values come from the stage itself; a MERGE may not ask for them in its condition."""
     if isinstance(column, exp.Column) and column.table:
         return exp.true()
-    values = exp.select(exp.column(key.name, quoted=True)).from_(exp.to_table(stage.name))
+    table = exp.Table(this=exp.to_identifier(stage.name, quoted=True))
+    values = exp.select(exp.column(key.name, quoted=True)).from_(table)
     listed = exp.In(this=column.copy(), query=exp.Subquery(this=values))
     missing = exp.Is(this=column.copy(), expression=exp.null())
     return exp.paren(exp.Or(this=listed, expression=missing))

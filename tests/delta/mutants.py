@@ -17,8 +17,10 @@ from sqlglot import exp
 import headwater.delta.compile as compiling
 from headwater.delta import (
     affected,
+    among,
     change,
     flips,
+    once,
     physical,
     predicates,
     restrict,
@@ -49,6 +51,7 @@ from headwater.sql.build import filters
 from headwater.sql.operators import (
     WEIGHT,
     At,
+    Distinct,
     Filter,
     Join,
     JoinKind,
@@ -538,3 +541,36 @@ def _(patch: Patch) -> None:
         return replace(found, kind=JoinKind.LEFT) if isinstance(found, Join) else found
 
     put(patch, rule, as_inner)
+
+
+# values told to scans, rows read once
+
+
+@mutant(
+    "old rows taken from the new ones without the window", "group_group", "left", "anti", "semi"
+)
+def _(patch: Patch) -> None:
+    put(patch, once._before, lambda chosen, ctx: chosen)
+
+
+@mutant("old rows without their copies", "group_group", "left", "join_group")
+def _(patch: Patch) -> None:
+    real = once._before
+    put(patch, once._before, lambda chosen, ctx: Distinct(real(chosen, ctx)))
+
+
+@mutant("kept side of an outer join told the keys of the other", "left", "left_chain", "group_left")
+def _(patch: Patch) -> None:
+    patch.setattr(among, "_NARROWS_LEFT", frozenset(JoinKind))
+    patch.setattr(among, "_NARROWS_RIGHT", frozenset(JoinKind))
+
+
+@mutant("values of one branch told for a union", "group_group", "union_all", "anti", "left_chain")
+def _(patch: Patch) -> None:
+    def first(node: Any, sources: Any) -> Any:
+        known = among.origins(node.inputs[0], sources)
+        return {
+            n: known[b] for n, b in zip(node.names, node.inputs[0].names, strict=True) if b in known
+        }
+
+    put(patch, among._of_union, first)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 import pytest
 import sqlglot
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlglot import exp
 
 from headwater.delta.among import among
-from headwater.refresh.among import MOST_LISTED, as_subqueries, predicate, stages_asked, with_values
+from headwater.refresh.among import (
+    MOST_LISTED,
+    MOST_RANGES,
+    as_subqueries,
+    predicate,
+    ranges,
+    stages_asked,
+    with_values,
+)
 
 HOLE = "SELECT 1 FROM t WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `a``b`) AND x"
 
@@ -30,6 +40,18 @@ HOLE = "SELECT 1 FROM t WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `a``b`) AND 
         (["x" * 300], "TRUE"),
         (["new\nline"], "TRUE"),
         (range(MOST_LISTED + 1), f"(c BETWEEN 0 AND {MOST_LISTED})"),
+        (
+            [*range(MOST_LISTED), 10_000, 10_001, 70_000],
+            f"(c BETWEEN 0 AND {MOST_LISTED - 1} OR c BETWEEN 10000 AND 10001"
+            " OR c BETWEEN 70000 AND 70000)",
+        ),
+        (range(0, 100 * MOST_LISTED, 50), f"(c BETWEEN 0 AND {100 * MOST_LISTED - 50})"),
+        (
+            [date(2024, 1, 1), *(date(2030, 1, 1) + timedelta(days=i) for i in range(250))],
+            "(c BETWEEN DATE'2024-01-01' AND DATE'2024-01-01'"
+            " OR c BETWEEN DATE'2030-01-01' AND DATE'2030-09-07')",
+        ),
+        ([f"{i:04}" for i in range(300)], "(c BETWEEN '0000' AND '0299')"),
         ([None, *range(MOST_LISTED + 1)], f"(c IS NULL OR c BETWEEN 0 AND {MOST_LISTED})"),
     ],
 )
@@ -64,3 +86,11 @@ def test_columns_of_any_name_are_asked_for(key: str) -> None:
         "among" not in with_values(text, lambda stage, name: [1] if name == key else None).lower()
     )
     assert sqlglot.parse_one(as_subqueries(text), read="spark").find(exp.Column).name == key
+
+
+@given(st.sets(st.integers(-(2**63), 2**63 - 1), min_size=1))
+def test_ranges_hold_every_value_and_are_few(values: set[int]) -> None:
+    found = ranges(values)
+    assert len(found) <= MOST_RANGES
+    assert all(any(low <= v <= high for low, high in found) for v in values)
+    assert {low for low, _ in found} | {high for _, high in found} <= values

@@ -112,7 +112,7 @@ from headwater.delta.change import Change
 with headwater.connect(catalog=sys.argv[1], warehouse=sys.argv[2]) as hub:
     runtime = hub._runtime
     row = runtime.store.tables.get(TableName.parse("t"))
-    from headwater.refresh.lifecycle import resolved_for
+    from headwater.refresh.definitions import resolved_for
     changed = {TableName.parse("src"): Change.APPEND}
     runtime.templates.shared.get(b"open the file")
     found = resolved_for(runtime, row)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from situations import CALM, CHANGED, MB
 
 from headwater.core.spec import Action, RefreshMode
 from headwater.refresh.cost import (
@@ -21,24 +22,12 @@ from headwater.refresh.cost import (
     forecast,
     full_estimate,
 )
-from headwater.refresh.decide import Situation, SourceChange, decide
+from headwater.refresh.decide import decide
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=1)
 SPEC = "default.src:APPEND"
-MB = 1_000_000
-CHANGED = SourceChange("default.src", "APPEND", "append", "APPENDS", "appended", 10, 1_000_000)
-ACTIVE = Situation(
-    mode=RefreshMode.AUTO,
-    forced=False,
-    populated=True,
-    needs_reinit=None,
-    foreign=None,
-    definition_changed=False,
-    incremental=True,
-    obstacle=None,
-    changes=(CHANGED,),
-)
+ACTIVE = replace(CALM, changes=(CHANGED,))
 
 
 def delta(size: int, took: float, minutes_ago: float = 1, **more: object) -> Sample:

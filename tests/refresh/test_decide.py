@@ -5,27 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from situations import CALM, CHANGED, MB, QUIET
 
 from headwater.core.spec import Action, RefreshMode
 from headwater.refresh.decide import MIN_ROWS_FOR_RATIO, Situation, SourceChange, decide
 
-QUIET = SourceChange("default.src", "NONE", "none", "NO_CHANGES", "same version")
-CHANGED = SourceChange("default.src", "APPEND", "append", "APPENDED", "appended", 10, 1_000_000)
-CALM = Situation(
-    mode=RefreshMode.AUTO,
-    forced=False,
-    populated=True,
-    needs_reinit=None,
-    foreign=None,
-    definition_changed=False,
-    incremental=True,
-    obstacle=None,
-    changes=(QUIET,),
-)
 ACTIVE = replace(CALM, changes=(CHANGED, QUIET))
 GAP = replace(CHANGED, kind="GAP", how="full", reason_code="SNAPSHOT_EXPIRED", reason="expired")
 HUGE = replace(CHANGED, changed_rows=400_000)
-MB = 1_000_000
 REWRITES = "TOO_MUCH_REWRITTEN"
 REWRITTEN = SourceChange(
     "default.src", "MIXED", "changes", "CHANGES", "updates", None, 1_000_000, 20 * MB
@@ -33,6 +20,10 @@ REWRITTEN = SourceChange(
 SMALL = replace(REWRITTEN, rewritten_bytes=MB)
 
 CASES = [
+    (replace(ACTIVE, delta_reads=3, full_reads=2), Action.FULL, "DELTA_READS_MORE"),
+    (replace(ACTIVE, delta_reads=2, full_reads=2), Action.INCREMENTAL, "CHANGES"),
+    (replace(ACTIVE, delta_reads=3, full_reads=0), Action.INCREMENTAL, "CHANGES"),
+    (replace(ACTIVE, delta_reads=3, full_reads=2, strict=True), Action.INCREMENTAL, "CHANGES"),
     (CALM, Action.NO_DATA, "NO_CHANGES"),
     (replace(CALM, changes=()), Action.NO_DATA, "NO_CHANGES"),
     (

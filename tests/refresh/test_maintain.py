@@ -11,6 +11,7 @@ from headwater.core.errors import StreamTableNotFound
 from headwater.core.names import TableName
 from headwater.refresh import maintain
 from headwater.storage import compact, expire
+from headwater.storage.sizing import MIB
 from headwater.storage.stage import Stamp, staged
 from shared_spark import check, refresh, rows
 
@@ -96,7 +97,7 @@ def test_files_are_put_together_in_the_order_of_the_key(hub: headwater.Hub) -> N
     assert metadata is not None
     engine = hub._runtime.engine
     with engine.exclusive() as session:
-        assert compact.rewrite(engine, session, name, metadata, ["a b", "c`d"]) == 6
+        assert compact.rewrite(engine, session, name, metadata, ["a b", "c`d"], MIB) == 6
     stored = [r["a b"] for r in hub.sql("SELECT `a b` FROM odd").collect()]
     assert stored == sorted(stored)
 

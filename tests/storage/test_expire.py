@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.sources.metadata import TableMetadata, parse_metadata
-from headwater.storage.expire import expendable, is_scattered
+from headwater.storage.expire import expendable, is_coarse, is_scattered
+from headwater.storage.sizing import (
+    FILES,
+    LARGEST,
+    MIB,
+    SMALLEST,
+    SORTED_FROM,
+    file_bytes,
+    is_far,
+)
 
 OWN = {"operation": "overwrite", "hw.run": "r", "hw.frontier": "{}"}
 REPLACE = {"operation": "replace"}
@@ -20,7 +29,6 @@ def table(
     *,
     staged: dict[int, int] | None = None,
     refs: dict[str, int] | None = None,
-    properties: dict[str, str] | None = None,
 ) -> TableMetadata:
     """Snapshots 1..n on main's line, made at instants 1..n; staged ones with their parents."""
     snapshots = [
@@ -49,7 +57,7 @@ def table(
         "current-snapshot-id": len(line),
         "snapshots": snapshots,
         "refs": {n: {"snapshot-id": i, "type": "branch"} for n, i in named.items()},
-        "properties": properties or {},
+        "properties": {},
     }
     return parse_metadata(msgspec.json.encode(document))
 
@@ -115,19 +123,36 @@ def test_no_window_and_no_frontier_is_ever_cut(
         assert not removed & set(range(start, len(line) + 1))
 
 
-def scattered(files: int, size: int, deletes: int = 0, **properties: str) -> bool:
+def lying(files: int, size: int, deletes: int = 0, records: int = 10) -> TableMetadata:
     summary = {
         **OWN,
         "total-data-files": str(files),
         "total-files-size": str(size),
         "total-delete-files": str(deletes),
+        "total-records": str(records),
     }
-    return is_scattered(table([summary], properties=properties))
+    return table([summary])
 
 
 def test_when_a_table_is_worth_compacting() -> None:
-    assert not scattered(4, 1000)
-    assert scattered(5, 1000)
-    assert scattered(1, 1000, deletes=1)
-    assert not scattered(20, 10 * 512 * 1024 * 1024)
-    assert not scattered(20, 1000, **{"write.target-file-size-bytes": "100"})
+    assert not is_scattered(lying(4, 1000), MIB)
+    assert is_scattered(lying(5, 1000), MIB)
+    assert is_scattered(lying(1, 1000, deletes=1), MIB)
+    assert not is_scattered(lying(20, 10 * MIB), MIB)
+    assert not is_scattered(lying(20, 1000), 100)
+
+
+def test_when_a_table_lies_in_too_few_files() -> None:
+    assert is_coarse(lying(1, 10 * MIB, records=SORTED_FROM), MIB)
+    assert not is_coarse(lying(1, 10 * MIB, records=SORTED_FROM - 1), MIB)
+    assert not is_coarse(lying(5, 10 * MIB, records=SORTED_FROM), MIB)
+
+
+@given(st.integers(0, 10**15))
+def test_files_are_neither_small_nor_many(size: int) -> None:
+    wanted = file_bytes(size)
+    assert SMALLEST <= wanted <= LARGEST
+    assert size // wanted <= FILES or wanted == LARGEST
+    assert not is_far(wanted, wanted)
+    assert is_far(wanted, 3 * wanted)
+    assert is_far(3 * wanted, wanted)

@@ -42,7 +42,16 @@ def compile_refresh(
     if not ctx.changed(root.tree):
         return Program(ApplyKind.NONE, (), "", None, nodes, True)
     done = _applied(Writing(root, ctx, definition.sources))
-    return Program(done.kind, done.stages, done.statement, done.source, nodes, True)
+    return Program(
+        done.kind,
+        done.stages,
+        done.statement,
+        done.source,
+        nodes,
+        True,
+        done.using,
+        done.whole,
+    )
 
 
 def _applied(writing: Writing) -> Applied:

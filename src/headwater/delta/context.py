@@ -17,6 +17,7 @@ from headwater.sql.operators import (
     Project,
     Reference,
     Scan,
+    names_in,
     ref,
     transform,
 )
@@ -48,6 +49,7 @@ class DeltaContext:
         self._changed: dict[Node, bool] = {}
         self._old: dict[Node, Node] = {}
         self._names = 0
+        self._key_names: set[str] = set()
         self._shared: dict[Node, None] = {}
         self._staged: dict[Node, None] = {}
 
@@ -102,8 +104,22 @@ class DeltaContext:
     def keys(self, tree: Node, columns: Sequence[str]) -> Node:
         """These columns of a tree as a key relation, under names of its own, by position."""
         types = {c.name: c.type for c in tree.columns}
-        named = zip(self.fresh(len(columns)), columns, strict=True)
+        names = self.fresh(len(columns))
+        self._key_names.update(names)
+        named = zip(names, columns, strict=True)
         return Project(tree, tuple((Column(new, types[old]), ref(old)) for new, old in named))
+
+    def is_keys(self, node: Node) -> bool:
+        """Whether a relation holds nothing but keys that `keys` has named, and depends on no row.
+
+        One that reads the working table of a recursion, or columns of an enclosing query, does.
+        """
+        if not node.names or not self._key_names.issuperset(node.names):
+            return False
+        parts = list(node.walk())
+        made = {name for part in parts for name in part.names}
+        used = {n for part in parts for e in part.expressions for n in names_in(e)}
+        return used <= made and not any(isinstance(part, Reference) for part in parts)
 
     def share(self, node: Node) -> Node:
         """Mark a small relation: computed once if the plan reads it more than once."""

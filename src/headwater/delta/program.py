@@ -15,6 +15,8 @@ RUN = "__hw_run"
 ROW_ID = "__hw_id"
 ROW_COUNT = "__hw_n"
 STAGE_PREFIX = "__hw_stage_"
+USING = "__hw_stage_using"
+"""Name of the source of a MERGE, where a refresh computes it before the statement."""
 
 
 class LayoutKind(Enum):
@@ -75,6 +77,9 @@ class Program:
         statement: the template of the statement.
         source: the stage whose rows the statement applies: without rows it changes nothing; None
             if the statement computes them itself.
+        using: the query by which the statement computes them, as it stands there; it may be
+            computed before instead, as `USING`, whose values the statement asks for.
+        whole: the tables that are read without being told any values, once for each time.
         strategy: what is done at each node.
         incremental: whether the statement applies changes only.
     """
@@ -85,3 +90,5 @@ class Program:
     source: str | None
     strategy: tuple[NodeStrategy, ...]
     incremental: bool
+    using: str | None = None
+    whole: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headwater.delta.among import with_values
+from headwater.delta.among import whole_scans, with_values
 from headwater.delta.correlation import outer_columns
 from headwater.delta.program import STAGE_PREFIX, Stage
 from headwater.sql.operators import (
@@ -43,11 +43,22 @@ class Stager:
         self._sources = sources
         self._done: dict[Node, Node] = {}
         self._stages: list[Stage] = []
+        self._whole: list[TableName] = []
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages so far."""
         return tuple(self._stages)
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """The tables that are read whole, once for each time."""
+        return tuple(sorted(str(name) for name in self._whole))
+
+    def text(self, tree: Node) -> str:
+        """The SQL of a plan that belongs to the program."""
+        self._whole += whole_scans(tree)
+        return to_sql(tree, self._sources, pretty=True)
 
     def taken(self, root: Node, *, whole: bool = False) -> Node:
         """The plan with shared relations read by name; `whole` makes the result a stage too."""
@@ -67,7 +78,7 @@ class Stager:
         same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
         built = node if same else node.with_inputs(inputs)
         if isinstance(built, Join):
-            built = with_values(built)
+            built = with_values(built, self._sources)
         if node in repeated and not _is_cheap(built):
             built = self._stage(built)
         self._done[node] = built
@@ -75,7 +86,7 @@ class Stager:
 
     def _stage(self, tree: Node) -> Node:
         name = f"{STAGE_PREFIX}{len(self._stages) + 1}"
-        self._stages.append(Stage(name, to_sql(tree, self._sources, pretty=True)))
+        self._stages.append(Stage(name, self.text(tree)))
         return Reference(name, tuple((c.name, c) for c in tree.columns))
 
 
@@ -102,7 +113,10 @@ def _count(node: Node, counts: dict[Node, int]) -> None:
 
 
 def _is_cheap(node: Node) -> bool:
-    """Whether a relation is a constant, or only filters and projects what was staged before."""
+    """Whether a relation is a constant, or only filters and projects a window or earlier stage.
+
+    A window that is read more than once is kept as a whole by the refresh.
+    """
     while isinstance(node, (Filter, Project)):
         node = node.input
-    return isinstance(node, (Reference, Values))
+    return isinstance(node, (Reference, Values)) or (isinstance(node, Scan) and node.at is At.DELTA)

@@ -35,18 +35,18 @@ def raised(message: str, kind: str) -> exp.Expr:
 
 
 def matched(
-    pairs: Sequence[tuple[str, str]], stage: str | None, types: Mapping[str, str | None]
+    pairs: Sequence[tuple[str, str]], stage: str, types: Mapping[str, str | None]
 ) -> exp.Expr:
     """Stored columns equal coming columns, NULL equal to NULL; TRUE without columns.
 
     Args:
         pairs: stored and coming columns.
-        stage: where all coming rows are, if they have been computed before.
+        stage: where all coming rows are, once they have been computed.
         types: types of the stored columns.
     """
     parts = [exp.NullSafeEQ(this=of_target(a), expression=of_source(b)) for a, b in pairs]
-    listed = [pair for pair in pairs if stage and can_be_listed(types.get(pair[0]))]
-    holes = [among(str(stage), b, of_target(a)) for a, b in listed[:MOST_COLUMNS]]
+    listed = [pair for pair in pairs if can_be_listed(types.get(pair[0]))]
+    holes = [among(stage, b, of_target(a)) for a, b in listed[:MOST_COLUMNS]]
     return conjunction([*parts, *holes])
 
 

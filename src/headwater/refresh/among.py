@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 200
 LONGEST_TEXT = 200
+MOST_RANGES = 16
+"""Far below the number from which Spark no longer compiles the test."""
+
+DENSE = 100
+"""Neighbouring keys leave fewer than so many values between them."""
+
+NARROWEST_GAP = 64
+"""Ranges are parted at gaps of at least this part of the whole span."""
 
 _HOLE = re.compile(
     rf"{AMONG}\(\s*'(?P<stage>\w+)',\s*'(?P<key>(?:[^'\\]|\\.)*)',"
@@ -78,10 +87,55 @@ def predicate(column: str, values: Collection[object] | None) -> str:
     if known and len(known) <= MOST_LISTED:
         listed = ", ".join(sorted(str(text) for text in literals.values()))
         parts.append(f"{column} IN ({listed})")
-    elif known:
-        first, last = min(known), max(known)  # type: ignore[type-var]
-        parts.append(f"{column} BETWEEN {literals[first]} AND {literals[last]}")
+    else:
+        parts += [
+            f"{column} BETWEEN {literals[first]} AND {literals[last]}"
+            for first, last in ranges(known)
+        ]
     return f"({' OR '.join(parts)})" if parts else "FALSE"
+
+
+def ranges(values: Collection[object]) -> list[tuple[object, object]]:
+    """Ranges that hold all values, parted where a wide gap lies between two neighbours.
+
+    Keys often come in a few neighbourhoods: new ones at the end, deleted ones at the beginning.
+    One range over all of them would skip nothing.
+
+    >>> ranges([1, 2, 3, 900, 901])
+    [(1, 3), (900, 901)]
+    """
+    if not values:
+        return []
+    ordered = sorted(values)  # type: ignore[type-var]
+    places = [_place(value) for value in ordered]
+    numbers = [p for p in places if p is not None]
+    if len(numbers) < len(ordered):
+        return [(ordered[0], ordered[-1])]
+    least = max(2, (numbers[-1] - numbers[0]) // NARROWEST_GAP)
+    gaps = [(numbers[i] - numbers[i - 1], i) for i in range(1, len(numbers))]
+    wide = sorted((gap for gap in gaps if gap[0] >= least), reverse=True)[: MOST_RANGES - 1]
+    cuts = [0, *sorted(i for _, i in wide), len(ordered)]
+    return [(ordered[a], ordered[b - 1]) for a, b in pairwise(cuts)]
+
+
+def is_dense(values: Collection[object]) -> bool:
+    """Whether values lie close together: files that hold some of them are few.
+
+    >>> is_dense([10, 11, 14]), is_dense(range(0, 10**6, 1000)), is_dense(["a", "b"])
+    (True, False, False)
+    """
+    known = [v for v in values if v is not None]
+    spans = [(_place(first), _place(last)) for first, last in ranges(known)]
+    covered = sum(b - a + 1 for a, b in spans if a is not None and b is not None)
+    is_line = all(a is not None for a, _ in spans)
+    return is_line and 0 < covered <= DENSE * len(known)
+
+
+def _place(value: object) -> int | None:
+    """Where a value stands on a line of whole numbers; None where there is no such line."""
+    if isinstance(value, int):
+        return value
+    return value.toordinal() if isinstance(value, date) else None
 
 
 def _literal(value: object) -> str | None:

@@ -15,7 +15,7 @@ from headwater.catalog.rows import InitiatedBy
 from headwater.core.errors import DependencyCycle, FixpointNotReached, HeadwaterError
 from headwater.core.names import TableName
 from headwater.core.spec import Action
-from headwater.refresh.lifecycle import resolved_for
+from headwater.refresh.definitions import resolved_for
 from headwater.refresh.locks import table_lock
 from headwater.refresh.perform import failed
 from headwater.refresh.pin import Circle, View

@@ -62,6 +62,8 @@ class Situation:
         max_change_ratio: share of a source above which a full refresh is cheaper.
         by_key: a changed row makes all rows of its key be computed again.
         source_bytes: size of all sources: what a full refresh reads.
+        delta_reads: bytes of tables that the delta reads whole, for each time it does.
+        full_reads: the same of the query itself; 0 where both are not worth comparing.
         strict: a full refresh that nobody asked for is refused: cost is no reason for one then.
         forecast: what both ways are expected to take.
         prediction_ratio: how much dearer than a full refresh a delta must be expected to be.
@@ -80,6 +82,8 @@ class Situation:
     max_change_ratio: float = 0.15
     by_key: bool = False
     source_bytes: int = 0
+    delta_reads: int = 0
+    full_reads: int = 0
     strict: bool = False
     forecast: Forecast | None = None
     prediction_ratio: float = 1.5
@@ -118,7 +122,7 @@ def cheaper(now: Situation) -> Decision:
     """The cheaper of the two ways: as predicted, or by fixed limits while nothing is predicted."""
     if now.mode is not RefreshMode.STRICT and not now.strict:
         predicted = now.forecast is not None and now.forecast.incremental_ms is not None
-        decision = _predicted(now) if predicted else _ratio(now) or _rewritten(now)
+        decision = _predicted(now) if predicted else _fixed_limits(now)
         if decision is not None:
             return decision
     changed = [c for c in now.changes if c.kind != "NONE"]
@@ -185,6 +189,10 @@ def _predicted(now: Situation) -> Decision | None:
     )
 
 
+def _fixed_limits(now: Situation) -> Decision | None:
+    return _ratio(now) or _rewritten(now) or _reads_more(now)
+
+
 def _ratio(now: Situation) -> Decision | None:
     for change in now.changes:
         if change.changed_rows is None or not change.total_rows:
@@ -213,4 +221,16 @@ def _rewritten(now: Situation) -> Decision | None:
         "TOO_MUCH_REWRITTEN",
         f"the windows read {read:,} bytes of rewritten files, all sources have "
         f"{now.source_bytes:,}: above the limit of {now.max_change_ratio * COPIES:.0%}",
+    )
+
+
+def _reads_more(now: Situation) -> Decision | None:
+    """A delta that goes over more tables than the query does is no saving."""
+    if not now.full_reads or now.delta_reads <= now.full_reads:
+        return None
+    return Decision(
+        Action.FULL,
+        "DELTA_READS_MORE",
+        f"the delta reads {now.delta_reads:,} bytes of whole tables, the query itself "
+        f"{now.full_reads:,}",
     )

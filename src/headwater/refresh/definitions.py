@@ -33,6 +33,7 @@ from headwater.storage.spark import PINNED_SETTINGS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from headwater.catalog.rows import StreamTableRow
     from headwater.core.spec import StreamTableSpec
     from headwater.refresh.runtime import Runtime
     from headwater.refresh.stored_template import Compiled
@@ -266,3 +267,14 @@ def require_sources(runtime: Runtime, sources: tuple[TableName, ...]) -> None:
                 f"source table {name} is missing",
                 hint="create it again with the same columns, or drop the stream table",
             )
+
+
+def resolved_for(runtime: Runtime, row: StreamTableRow) -> Resolved:
+    """The resolved definition of a stream table, from the caches or compiled."""
+
+    def resolve_again() -> Resolved:
+        stored = Stored.read(row.definition)
+        resolved = resolve_stored(runtime, row.spec.query, row.spec.unique_key, stored)
+        return with_types(resolved, row.columns)
+
+    return runtime.templates.definition(row, resolve_again)

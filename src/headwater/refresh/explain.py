@@ -17,8 +17,7 @@ from headwater.core.results import Explanation
 from headwater.delta.change import Change
 from headwater.refresh.advice import explain_cost
 from headwater.refresh.among import as_subqueries
-from headwater.refresh.definitions import resolve
-from headwater.refresh.lifecycle import resolved_for
+from headwater.refresh.definitions import resolve, resolved_for
 from headwater.refresh.pin import View
 from headwater.refresh.plan import plan_refresh
 from headwater.refresh.stages import ORDER

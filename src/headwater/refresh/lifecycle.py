@@ -19,18 +19,20 @@ from headwater.core.spec import Status
 from headwater.observe.events import WarningEvent
 from headwater.refresh.arms import dependency_graph
 from headwater.refresh.definitions import (
-    Stored,
     check_mode,
     check_spec,
     layout_document,
     resolve,
-    resolve_stored,
+    resolved_for,
     with_types,
 )
 from headwater.refresh.oracle import oracle
 from headwater.storage import target
+from headwater.storage.sizing import file_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headwater.catalog.rows import StreamTableRow
     from headwater.core.names import TableName
     from headwater.core.spec import StreamTableSpec
@@ -64,7 +66,7 @@ def create(runtime: Runtime, spec: StreamTableSpec) -> StreamTableRow:
     resolved, fields = _typed(runtime, spec, resolved)
     row = runtime.store.tables.add(_new(runtime, spec, resolved, fields))
     try:
-        _create_storage(runtime, spec, fields)
+        _create_storage(runtime, spec, resolved, fields)
     except BaseException:
         runtime.store.tables.remove(spec.name)
         raise
@@ -158,7 +160,7 @@ def reinitialize(runtime: Runtime, row: StreamTableRow) -> StreamTableRow:
     resolved, fields = _typed(runtime, row.spec, resolved)
     metadata = runtime.tables.metadata(row.name)
     if metadata is None:
-        _create_storage(runtime, row.spec, fields)
+        _create_storage(runtime, row.spec, resolved, fields)
     else:
         have = [target.Field(f.name, f.type) for f in metadata.current_schema.fields]
         if tuple(have) != fields:
@@ -177,17 +179,6 @@ def reinitialize(runtime: Runtime, row: StreamTableRow) -> StreamTableRow:
         )
     runtime.templates.remember(resolved, row)
     return row
-
-
-def resolved_for(runtime: Runtime, row: StreamTableRow) -> Resolved:
-    """The resolved definition of a stream table, from the caches or compiled."""
-
-    def resolve_again() -> Resolved:
-        stored = Stored.read(row.definition)
-        resolved = resolve_stored(runtime, row.spec.query, row.spec.unique_key, stored)
-        return with_types(resolved, row.columns)
-
-    return runtime.templates.definition(row, resolve_again)
 
 
 def _typed(
@@ -229,7 +220,7 @@ def _check_circle(runtime: Runtime, spec: StreamTableSpec, resolved: Resolved) -
 
 
 def _create_storage(
-    runtime: Runtime, spec: StreamTableSpec, fields: tuple[target.Field, ...]
+    runtime: Runtime, spec: StreamTableSpec, resolved: Resolved, fields: tuple[target.Field, ...]
 ) -> None:
     with runtime.engine.exclusive() as session:
         target.create(
@@ -239,7 +230,15 @@ def _create_storage(
             fields,
             partition_by=spec.partition_by,
             comment=spec.comment,
+            file_bytes=file_bytes(_size_of(runtime, resolved.sources)),
         )
+
+
+def _size_of(runtime: Runtime, sources: Sequence[TableName]) -> int:
+    """Bytes of some tables together: what a stream table over them may come to."""
+    known = (runtime.tables.metadata(name) for name in sources)
+    heads = (m.snapshot(m.current_snapshot_id) for m in known if m is not None)
+    return sum(head.count("total-files-size") for head in heads if head is not None)
 
 
 def _new(

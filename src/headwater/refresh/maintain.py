@@ -16,8 +16,9 @@ from headwater.refresh.locks import table_lock
 from headwater.refresh.pin import View
 from headwater.refresh.plan import current_frontier
 from headwater.storage import compact
-from headwater.storage.expire import Expendable, expendable, is_scattered
+from headwater.storage.expire import Expendable, expendable, is_coarse, is_scattered
 from headwater.storage.head import read_head
+from headwater.storage.sizing import LARGEST, TARGET_FILE_BYTES, file_bytes, is_far
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,14 +58,11 @@ def _maintained(runtime: Runtime, row: StreamTableRow) -> MaintenanceRow:
     before = runtime.tables.metadata(row.name)
     if before is None or before.current_snapshot_id is None:
         return _told(row, before, before, Expendable((), ()), 0, "there is no content", started)
-    rewritten, reason = 0, ""
+    reason = ""
     engine = runtime.engine
     with table_lock(runtime, row.name):
         metadata = runtime.tables.metadata(row.name) or before
-        if is_scattered(metadata):
-            with engine.exclusive() as session:
-                key = _sort_key(row, metadata)
-                rewritten = compact.rewrite(engine, session, row.name, metadata, key)
+        rewritten = _compacted(runtime, row, metadata)
         metadata = runtime.tables.metadata(row.name) or metadata
         gone = _expendable(runtime, row, metadata)
         if gone.all:
@@ -74,6 +72,24 @@ def _maintained(runtime: Runtime, row: StreamTableRow) -> MaintenanceRow:
     if not rewritten and not gone.all:
         reason = "there was nothing to do"
     return _told(row, before, after, gone, rewritten, reason, started)
+
+
+def _compacted(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -> int:
+    """Bring the files of a stream table to the size it has grown to; returns files rewritten."""
+    head = metadata.snapshot(metadata.current_snapshot_id)
+    size = head.count("total-files-size") if head is not None else 0
+    have = int(metadata.properties.get(TARGET_FILE_BYTES, LARGEST))
+    wanted = file_bytes(size) if is_far(have, file_bytes(size)) else have
+    key = _sort_key(row, metadata)
+    coarse = bool(key) and is_coarse(metadata, wanted)
+    engine = runtime.engine
+    if wanted != have:
+        with engine.exclusive() as session:
+            compact.set_file_bytes(engine, session, row.name, wanted)
+    if not coarse and not is_scattered(metadata, wanted):
+        return 0
+    with engine.exclusive() as session:
+        return compact.rewrite(engine, session, row.name, metadata, key, wanted)
 
 
 def _sort_key(row: StreamTableRow, metadata: TableMetadata) -> tuple[str, ...]:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from headwater.refresh.stages import Planned
     from headwater.sources.source import Window
 
+WORTH_SKIPPING = 16 * 1024 * 1024
+"""Sources of this size have files that are worth skipping: finding out which costs a Spark job."""
+
 FULL = "full"
 """The specialisation of every full refresh."""
 
@@ -146,10 +149,15 @@ def load_of(windows: Mapping[TableName, Window]) -> Load:
 
 
 def source_bytes(view: View, frontier: Frontier) -> int:
-    """Size of all sources at a frontier, as their snapshots tell it."""
-    total = 0
+    """Size of all sources at a frontier."""
+    return sum(source_sizes(view, frontier).values())
+
+
+def source_sizes(view: View, frontier: Frontier) -> dict[TableName, int]:
+    """Size of each source at a frontier, as their snapshots tell it."""
+    sizes = {}
     for name, version in frontier.sources.items():
         metadata = view.metadata(name)
         snapshot = metadata.snapshot(version.snapshot_id) if metadata is not None else None
-        total += snapshot.count("total-files-size") if snapshot is not None else 0
-    return total
+        sizes[name] = snapshot.count("total-files-size") if snapshot is not None else 0
+    return sizes

@@ -15,7 +15,8 @@ from headwater.core.results import RefreshResult
 from headwater.core.spec import Action, ApplyKind, Status
 from headwater.observe.events import RefreshEvent, StageEvent, WarningEvent
 from headwater.refresh import stages as stage
-from headwater.refresh.lifecycle import reinitialize, resolved_for
+from headwater.refresh.definitions import resolved_for
+from headwater.refresh.lifecycle import reinitialize
 from headwater.refresh.outlook import measured
 from headwater.refresh.pin import View
 from headwater.refresh.plan import check_schema, plan_refresh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,14 @@ from headwater.core.errors import (
 from headwater.core.spec import Action, RefreshMode
 from headwater.delta.program import LayoutKind
 from headwater.refresh.decide import Decision, Situation, SourceChange, decide, settled
-from headwater.refresh.definitions import Stored, changed_view
-from headwater.refresh.outlook import outlook, predicted
+from headwater.refresh.definitions import Stored, changed_view, resolved_for
+from headwater.refresh.outlook import (
+    WORTH_SKIPPING,
+    changes_in,
+    outlook,
+    predicted,
+    source_sizes,
+)
 from headwater.refresh.pin import NO_CIRCLE, Circle, Pin, View, pin
 from headwater.refresh.stages import Planned
 from headwater.sources.iceberg import IcebergSource
@@ -29,6 +36,9 @@ if TYPE_CHECKING:
     from headwater.core.frontier import Frontier, SourceVersion
     from headwater.core.names import TableName
     from headwater.refresh.runtime import Runtime
+
+
+_SCAN = re.compile(r"`__hw_src_(\d+)_new`")
 
 
 def current_frontier(row: StreamTableRow | None, head: Head) -> Frontier | None:
@@ -95,10 +105,13 @@ def plan_refresh(
     )
     if settled(situation) is None:
         ahead = replace(ahead, forecast=predicted(runtime, row, ahead))
+        delta_reads, full_reads = _whole_reads(runtime, row, view, pinned.frontier, windows)
         situation = replace(
             situation,
             forecast=ahead.forecast,
             prediction_ratio=float(runtime.setting("prediction_ratio")),
+            delta_reads=delta_reads,
+            full_reads=full_reads,
         )
     decision = decide(situation)
     _check_promises(row, windows, decision)
@@ -116,6 +129,25 @@ def plan_refresh(
         circle=circle,
     )
     return planned, pinned
+
+
+def _whole_reads(
+    runtime: Runtime,
+    row: StreamTableRow,
+    view: View,
+    frontier: Frontier,
+    windows: Mapping[TableName, Window],
+) -> tuple[int, int]:
+    """Bytes of the tables that the delta and the query read whole; small ones do not count."""
+    sizes = source_sizes(view, frontier)
+    if sum(sizes.values()) < WORTH_SKIPPING:
+        return 0, 0
+    resolved = resolved_for(runtime, row)
+    program = runtime.templates.program(resolved, changes_in(windows))
+    by_name = {str(name): size for name, size in sizes.items()}
+    delta = sum(by_name[name] for name in program.whole)
+    full = sum(sizes[resolved.sources[int(i)]] for i in _SCAN.findall(resolved.layout.initial))
+    return delta, full
 
 
 def _unfit(runtime: Runtime, row: StreamTableRow, stored: Stored) -> str | None:

@@ -25,7 +25,8 @@ from headwater.core.errors import (
 from headwater.core.results import RefreshResult
 from headwater.core.spec import Action, Status
 from headwater.refresh.arms import align_arms, dependency_graph
-from headwater.refresh.lifecycle import reinitialize, resolved_for
+from headwater.refresh.definitions import resolved_for
+from headwater.refresh.lifecycle import reinitialize
 from headwater.refresh.locks import table_lock
 from headwater.refresh.perform import failed, outcome_of, perform, told
 from headwater.refresh.pin import NO_CIRCLE, Circle, Pin, View

@@ -1,9 +1,10 @@
 """Change windows that several refreshes of one round read: scanned once, then read by name.
 
 A window is shared when at least two of the chosen stream tables stand at the same version of its
-source. A small one is kept on the driver, with all columns that any of them uses. A larger one is
-kept as blocks of Spark, and only when reading it again costs more than the columns that a reader
-has no use for. Whatever cannot be shared is read by each as ever.
+source. It is read with all columns that any of them uses, unless its size makes the columns that a
+reader has no use for cost more than reading it again. Rows that commits only copied are netted out,
+once for all. Few rows are kept on the driver, more as blocks of Spark. Whatever cannot be shared is
+read by each as ever.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from headwater.core.errors import HeadwaterError
 from headwater.core.names import WEIGHT, quote
 from headwater.observe.events import ScanEvent
 from headwater.refresh.definitions import Stored
+from headwater.refresh.windows import TINY_BYTES, netted
 from headwater.storage.shared import keep_for_all_sessions
 
 if TYPE_CHECKING:
@@ -31,9 +33,6 @@ if TYPE_CHECKING:
     from headwater.sources.iceberg import IcebergSource
     from headwater.sources.source import Window
     from headwater.sql.lookup import SourceField
-
-TINY_BYTES = 4 * 1024 * 1024
-"""Up to this size the columns that a reader has no use for cost nothing."""
 
 MOST_BYTES = 64 * 1024 * 1024
 """Above this size nothing is shared: the blocks would fill the memory."""
@@ -58,15 +57,18 @@ class SharedScans:
     used: dict[TableName, dict[str, SourceField]]
     columns_read: Counter[TableName]
     made: int = 0
-    _views: dict[tuple[TableName, SourceVersion, SourceVersion], str | None] = field(
-        default_factory=dict
+    _views: dict[tuple[TableName, SourceVersion, SourceVersion], tuple[str, int | None] | None] = (
+        field(default_factory=dict)
     )
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def read(
         self, source: IcebergSource, window: Window, since: SourceVersion, until: SourceVersion
-    ) -> str | None:
-        """The rows of a window out of a shared scan; None when it is not shared."""
+    ) -> tuple[str, int | None] | None:
+        """The rows of a window out of a shared scan, and how many if they are on the driver.
+
+        None when the window is not shared.
+        """
         key = (source.name, since, until)
         if self.readers[source.name, since.snapshot_id] < 2 or not self._pays(source, window):
             return None
@@ -74,12 +76,14 @@ class SharedScans:
             if key not in self._views:
                 self._views[key] = self._scanned(source, window, since, until)
             view = self._views[key]
+        if view is None:
+            return None
         columns = ", ".join(quote(name) for name in (*window.columns, WEIGHT))
-        return None if view is None else f"(SELECT {columns} FROM {view})"
+        return f"(SELECT {columns} FROM {view[0]})", view[1]
 
     def forget(self) -> None:
         """Drop what is kept."""
-        views = [view for view in self._views.values() if view is not None]
+        views = [view[0] for view in self._views.values() if view is not None]
         self._views.clear()
         if views:
             with self.runtime.engine.exclusive() as session:
@@ -96,7 +100,7 @@ class SharedScans:
 
     def _scanned(
         self, source: IcebergSource, window: Window, since: SourceVersion, until: SourceVersion
-    ) -> str | None:
+    ) -> tuple[str, int | None] | None:
         columns = tuple(self.used[source.name].values())
         try:
             whole = source.window(since, until, columns)
@@ -104,14 +108,14 @@ class SharedScans:
                 return None
             name = f"__hw_window_{uuid.uuid4().hex}"
             with self.runtime.engine.exclusive() as session:
-                small = whole.planned_bytes <= TINY_BYTES
-                rows = keep_for_all_sessions(session, name, f"SELECT * FROM {whole.sql}", small)
+                tiny = whole.planned_bytes <= TINY_BYTES
+                rows = keep_for_all_sessions(session, name, netted(whole.sql, whole), tiny)
         except HeadwaterError:
             return None  # each reads it for itself, and tells what is wrong with it
         self.made += 1
         count = self.readers[source.name, since.snapshot_id]
         self.runtime.events.emit(ScanEvent(str(source.name), count, rows))
-        return f"global_temp.{name}"
+        return f"global_temp.{name}", rows
 
 
 @contextmanager

@@ -48,6 +48,7 @@ def read_program(stored: bytes) -> Program | None:
         fields["apply"] = ApplyKind(fields["apply"])
         fields["stages"] = tuple(Stage(**s) for s in fields["stages"])
         fields["strategy"] = _nodes(fields["strategy"])
+        fields["whole"] = tuple(fields["whole"])
         return Program(**fields)
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
         return None

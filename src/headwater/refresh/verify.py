@@ -8,7 +8,7 @@ from headwater.core.errors import StorageDamaged
 from headwater.core.names import quote
 from headwater.core.results import VerifyReport
 from headwater.refresh.compare import compare
-from headwater.refresh.lifecycle import resolved_for
+from headwater.refresh.definitions import resolved_for
 from headwater.refresh.oracle import oracle
 from headwater.refresh.pin import View
 from headwater.refresh.plan import current_frontier

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import HeadwaterError, RefreshConflict
+from headwater.core.names import quote
 from headwater.core.spec import ApplyKind
+from headwater.delta.program import USING
 from headwater.refresh import among
+from headwater.refresh.conf import stage_conf, statement_conf, target_of, window_bytes
 from headwater.refresh.fill import Filling
-from headwater.refresh.outlook import changes_in
+from headwater.refresh.outlook import WORTH_SKIPPING, changes_in
 from headwater.refresh.plan import source_of
+from headwater.refresh.windows import (
+    LIGHT_BYTES,
+    names_read_often,
+    window_reads,
+)
 from headwater.storage.jobs import counted_jobs
 from headwater.storage.shared import shared_parts
+from headwater.storage.sizing import SORTED_FROM
 from headwater.storage.spark import settings
 from headwater.storage.stage import Stamp, Written, staged, staged_by, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from headwater.core.frontier import Frontier
+    from headwater.core.frontier import Frontier, SourceVersion
     from headwater.core.names import TableName
     from headwater.delta.change import Change
     from headwater.delta.compile import Program
@@ -29,36 +37,9 @@ if TYPE_CHECKING:
     from headwater.refresh.pin import View
     from headwater.refresh.runtime import Runtime
     from headwater.refresh.stages import Planned
+    from headwater.refresh.windows import First
     from headwater.sources.iceberg import IcebergSource
-    from headwater.sources.source import Window
     from headwater.storage.shared import SharedParts
-
-SMALL_TARGET_FILES = 4
-SMALL_TARGET_ROWS = 100_000
-"""Up to this size a MERGE rewrites the whole table rather than looking for the files it needs."""
-
-_ALWAYS = {"spark.sql.datetime.java8API.enabled": "true"}
-SMALL_REFRESH = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.join.preferSortMergeJoin": "false",
-    **_ALWAYS,
-}
-"""Session settings of a refresh of few changes into a small stream table."""
-
-LARGE_REFRESH = {
-    "spark.sql.adaptive.enabled": "true",
-    "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "true",
-    **_ALWAYS,
-}
-"""Session settings of every other delta."""
-
-TINY_BYTES = 4 * 1024 * 1024
-"""Windows up to this size are read by one task."""
-
-LIGHT_BYTES = 64 * 1024 * 1024
-"""Windows up to this size are refreshed without adaptive planning: it costs more than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,75 +62,85 @@ class Statements:
     statement: str
     source: str | None
     strategy: tuple[Mapping[str, str], ...]
+    windows: tuple[First, ...] = ()
 
 
 def statements(
     runtime: Runtime, view: View, planned: Planned, resolved: Resolved, run_id: str
 ) -> Statements:
     """The text of a refresh."""
-    filling = filling_of(runtime, view, planned, resolved, run_id)
+    sources = {name: source_of(runtime, view, name) for name in resolved.sources}
     if planned.decision.is_full:
+        filling = _filling(runtime, planned, sources, {}, run_id)
         columns = ", ".join(f"`{c}`" for c in (*resolved.layout.visible, *resolved.layout.hidden))
-        query = filling.fill(resolved.layout.initial)
+        query = _in_order(runtime, planned, resolved, filling.fill(resolved.layout.initial))
         text = f"INSERT OVERWRITE {filling.target} ({columns}) {query}"
         return Statements(ApplyKind.OVERWRITE, (), text, None, _strategy_of(resolved.verdict.nodes))
     program: Program = runtime.templates.program(resolved, changes_of(planned))
+    templates = [stage.sql for stage in program.stages] + [program.statement]
+    asked = {name for text in templates for name in among.stages_asked(text)}
+    often = names_read_often(templates)
+    reads = window_reads(runtime, planned, sources, resolved.sources, asked, often)
+    filling = _filling(runtime, planned, sources, reads.texts, run_id)
+    stages = [(stage.name, stage.sql) for stage in program.stages]
+    statement, source = program.statement, program.source
+    if program.using is not None and target_of(runtime, planned).is_large:
+        stages.append((USING, program.using))
+        statement = statement.replace(program.using, f"SELECT * FROM `{USING}`")
+        source = USING
     return Statements(
         program.apply,
-        tuple((stage.name, filling.fill(stage.sql)) for stage in program.stages),
-        filling.fill(program.statement),
-        program.source,
+        tuple((name, filling.fill(sql)) for name, sql in stages),
+        filling.fill(statement),
+        source,
         _strategy_of(program.strategy),
+        reads.first,
     )
 
 
-def filling_of(
-    runtime: Runtime, view: View, planned: Planned, resolved: Resolved, run_id: str
+def _in_order(runtime: Runtime, planned: Planned, resolved: Resolved, query: str) -> str:
+    """The rows of a large table in the order of its key, so that merges touch few files."""
+    layout, metadata = resolved.layout, runtime.tables.metadata(planned.table)
+    if layout.bag or metadata is None or metadata.partition_spec.fields:
+        return query
+    large = (
+        target_of(runtime, planned).rows >= SORTED_FROM
+        if planned.own is not None
+        else planned.outlook.source_bytes >= WORTH_SKIPPING
+    )
+    kinds = {f.name: f.type for f in metadata.current_schema.fields}
+    order = [quote(c) for c in layout.key if _has_order(kinds.get(c))]
+    if not large or not order:
+        return query
+    return f"SELECT * FROM (\n{query}\n) ORDER BY {', '.join(order)}"
+
+
+def _has_order(kind: str | None) -> bool:
+    return kind is not None and not kind.startswith(("map", "array", "struct", "variant"))
+
+
+def _filling(
+    runtime: Runtime,
+    planned: Planned,
+    sources: Mapping[TableName, IcebergSource],
+    delta: Mapping[TableName, str],
+    run_id: str,
 ) -> Filling:
     """What goes into the holes of this refresh."""
-    sources = resolved.sources
     old = planned.old
-    reads = {name: source_of(runtime, view, name) for name in sources}
+    before: Mapping[TableName, SourceVersion] = {}
+    if old is not None and not planned.decision.is_full:
+        before = old.sources
     return Filling(
-        sources=sources,
-        new={name: reads[name].snapshot(planned.new.sources[name]) for name in sources},
-        old={}
-        if old is None or planned.decision.is_full
-        else {
-            name: reads[name].snapshot(old.sources[name]) for name in _readable(planned, sources)
-        },
-        delta={
-            n: _in_one_task(w, _shared(runtime, planned, reads[n], w) or w.sql)
-            for n, w in planned.windows.items()
-            if w.sql is not None
-        },
+        sources=tuple(sources),
+        new={name: source.snapshot(planned.new.sources[name]) for name, source in sources.items()},
+        old={n: s.snapshot(before[n]) for n, s in sources.items() if n in before},
+        delta=delta,
         target=planned.table.sql(runtime.lake.catalog),
         run_id=run_id,
         now=instant(planned.new),
         before=instant(old),
     )
-
-
-def _shared(
-    runtime: Runtime, planned: Planned, source: IcebergSource, window: Window
-) -> str | None:
-    """The read of a window that other refreshes of this round read too; None if there are none."""
-    if runtime.scans is None or planned.old is None or planned.decision.is_full:
-        return None
-    since, until = planned.old.sources[source.name], planned.new.sources[source.name]
-    return runtime.scans.read(source, window, since, until)
-
-
-def _in_one_task(window: Window, sql: str) -> str:
-    """The read of a window; few rows stay in one task, so that grouping them needs no exchange."""
-    if window.planned_bytes > TINY_BYTES:
-        return sql
-    return re.sub(r"\A\(SELECT ", "(SELECT /*+ COALESCE(1) */ ", sql)
-
-
-def _readable(planned: Planned, sources: Sequence[TableName]) -> list[TableName]:
-    """Sources whose old version may be asked for: the others did not change."""
-    return [n for n in sources if planned.old is not None and n in planned.old.sources]
 
 
 def changes_of(planned: Planned) -> dict[TableName, Change]:
@@ -174,14 +165,19 @@ def apply(
         on_step("write")
         try:
             with (
-                settings(session, _session_conf(runtime, planned, todo.kind)),
-                shared_parts(session, small=_window_bytes(planned) <= LIGHT_BYTES) as parts,
+                settings(session, stage_conf(planned, todo.kind)),
+                shared_parts(session, small=window_bytes(planned) <= LIGHT_BYTES) as parts,
             ):
+                for first in todo.windows:
+                    _take(parts, first)
                 for name, sql in todo.stages:
-                    parts.add(name, _with_values(sql, parts))
+                    parts.add(name, _told(sql, _values(sql, parts)))
                 if todo.source is None or parts.rows.get(todo.source) != 0:
-                    with staged(session, stamp):
-                        engine.run(session, _with_values(todo.statement, parts))
+                    known = _values(todo.statement, parts)
+                    keys = [v for (stage, _), v in known.items() if stage == todo.source]
+                    conf = statement_conf(planned, todo.kind, target_of(runtime, planned), keys)
+                    with settings(session, conf), staged(session, stamp):
+                        engine.run(session, _told(todo.statement, known))
         except HeadwaterError as error:
             _check_parent(runtime, planned, error)
             raise
@@ -232,34 +228,26 @@ def _check_parent(runtime: Runtime, planned: Planned, cause: HeadwaterError | No
         ) from cause
 
 
-def _with_values(text: str, parts: SharedParts) -> str:
-    """A statement that is told the values of the parts it joins tables with."""
-    known = {
-        name: parts.values(name, columns) for name, columns in among.stages_asked(text).items()
+def _take(parts: SharedParts, first: First) -> None:
+    """Compute a window, or give one that has been computed its name."""
+    if first.made:
+        parts.name(first.name, first.sql, first.rows)
+    else:
+        parts.add(first.name, first.sql, tiny=first.tiny)
+
+
+def _told(text: str, known: Mapping[tuple[str, str], Collection[object]]) -> str:
+    """A statement with the values that are known."""
+    return among.with_values(text, lambda stage, column: known.get((stage, column)))
+
+
+def _values(text: str, parts: SharedParts) -> dict[tuple[str, str], Collection[object]]:
+    """The values of the parts that a statement joins tables with, by part and column."""
+    return {
+        (name, column): values
+        for name, columns in among.stages_asked(text).items()
+        for column, values in parts.values(name, columns).items()
     }
-
-    def values(stage: str, key: str) -> Collection[object] | None:
-        found = known[stage]
-        return None if found is None else found[key]
-
-    return among.with_values(text, values)
-
-
-def _window_bytes(planned: Planned) -> int:
-    return sum(w.planned_bytes for w in planned.windows.values())
-
-
-def _session_conf(runtime: Runtime, planned: Planned, kind: ApplyKind) -> dict[str, str]:
-    if kind is ApplyKind.OVERWRITE:
-        return {"spark.sql.adaptive.enabled": "true"}
-    metadata = runtime.tables.metadata(planned.table)
-    head = metadata.snapshot(planned.parent) if metadata is not None else None
-    small = (
-        head is None
-        or head.count("total-data-files") <= SMALL_TARGET_FILES
-        or head.count("total-records") <= SMALL_TARGET_ROWS
-    )
-    return dict(SMALL_REFRESH if small and _window_bytes(planned) <= LIGHT_BYTES else LARGE_REFRESH)
 
 
 def _strategy_of(nodes: Sequence[object]) -> tuple[Mapping[str, str], ...]:

@@ -95,13 +95,21 @@ def type_of(expression: exp.Expr, column: TypeOf) -> str | None:
 
 
 def common(types: list[str | None]) -> str | None:
-    """The type that all of some expressions have; None unless they agree, NULLs aside."""
+    """The type that all of some expressions have; None unless they agree, NULLs aside.
+
+    Whole numbers and decimals agree on the decimal that holds them all.
+    """
     known = {t for t in types if t != "void"}
     if len(known) == 1:
         return known.pop()
     if known and all(is_integer(t) for t in known):
         return max((t for t in known if t), key=_INTEGERS.index)
-    return None
+    digits = [(_DIGITS[t], 0) if t and is_integer(t) else decimal_of(t) for t in known]
+    if not known or not all(digits):
+        return None
+    scale = max(d[1] for d in digits if d)
+    precision = max(d[0] - d[1] for d in digits if d) + scale
+    return f"decimal({precision},{scale})" if precision <= _MAX_PRECISION else None
 
 
 def _column(e: exp.Expr, column: TypeOf) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.core.names import literal, quote
+from headwater.storage.sizing import TARGET_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -28,10 +29,11 @@ def rewrite(
     name: TableName,
     metadata: TableMetadata,
     key: Sequence[str],
+    file_bytes: int,
 ) -> int:
-    """Put small files together, sorted by the key where there is one; returns files rewritten."""
+    """Bring files to a size, sorted by the key where there is one; returns files rewritten."""
     head = metadata.snapshot(metadata.current_snapshot_id)
-    options = {"min-input-files": "2"}
+    options = {"min-input-files": "2", "target-file-size-bytes": str(file_bytes)}
     if head is not None and head.count("total-files-size") <= LARGE_BYTES:
         options["delete-file-threshold"] = "1"
     listed = ", ".join(f"{literal(k)}, {literal(v)}" for k, v in options.items())
@@ -41,6 +43,13 @@ def rewrite(
         arguments += ["strategy => 'sort'", f"sort_order => {literal(order)}"]
     rows = engine.collect(session, _call(engine, "rewrite_data_files", arguments))
     return int(rows[0]["rewritten_data_files_count"]) if rows else 0
+
+
+def set_file_bytes(engine: Engine, session: SparkSession, name: TableName, file_bytes: int) -> None:
+    """Let coming writes make files of this size."""
+    table = name.sql(engine.lake.catalog)
+    pair = f"{literal(TARGET_FILE_BYTES)} = {literal(str(file_bytes))}"
+    engine.run(session, f"ALTER TABLE {table} SET TBLPROPERTIES ({pair})")
 
 
 def expire(

@@ -14,6 +14,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from headwater.sources.metadata import MAIN
+from headwater.storage.sizing import FAR, SORTED_FROM
 from headwater.storage.stage import RUN
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 KEPT_VERSIONS = 20
 """Versions that stay for readers that travel in time."""
-
-TARGET_BYTES = 512 * 1024 * 1024
-"""Size of a file that Iceberg aims at, where the table says nothing else."""
 
 FEW_FILES = 4
 """Up to so many files a table is not worth compacting."""
@@ -104,12 +102,20 @@ def _named(metadata: TableMetadata) -> set[int]:
     }
 
 
-def is_scattered(metadata: TableMetadata) -> bool:
+def is_scattered(metadata: TableMetadata, file_bytes: int) -> bool:
     """Whether the content lies in more files than it should, or has rows marked as deleted."""
     head = metadata.snapshot(metadata.current_snapshot_id)
     if head is None:
         return False
     files = head.count("total-data-files")
-    target = int(metadata.properties.get("write.target-file-size-bytes", TARGET_BYTES))
-    ideal = ceil(head.count("total-files-size") / target)
+    ideal = ceil(head.count("total-files-size") / file_bytes)
     return head.count("total-delete-files") > 0 or files > max(FEW_FILES, 2 * ideal)
+
+
+def is_coarse(metadata: TableMetadata, file_bytes: int) -> bool:
+    """Whether a large table lies in so few files that a small merge rewrites much of it."""
+    head = metadata.snapshot(metadata.current_snapshot_id)
+    if head is None or head.count("total-records") < SORTED_FROM:
+        return False
+    files = max(1, head.count("total-data-files"))
+    return head.count("total-files-size") / files > file_bytes * FAR

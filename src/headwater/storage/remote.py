@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Self
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 RETRIES = {"max_retries": 4, "initial_backoff": 100, "backoff_multiplier": 3.0, "jitter": 50}
 """A server that does not answer for some four seconds is lost: the refresh is tried again."""
@@ -131,13 +131,12 @@ class StatementCount:
         return self._counter.sent - self._before
 
 
-def rows_in_plan(session: SparkSession, sql: str, most: int) -> tuple[Any, int] | None:
+def rows_in_plan(session: SparkSession, frame: DataFrame, most: int) -> tuple[Any, int] | None:
     """The rows of a query as part of a plan, and how many; None when there are too many.
 
     The rows travel as Arrow, which keeps every value as it is. A type that cannot travel so, or
     too many rows, leave the result where it is.
     """
-    frame = session.sql(sql)
     try:
         table = frame.limit(most + 1).toArrow()
         if table.num_rows > most:

@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from headwater.core.errors import InvalidOption, InvalidQuery
 from headwater.core.names import literal, quote
+from headwater.storage.sizing import SMALLEST, TARGET_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,12 +72,14 @@ def create(
     *,
     partition_by: Sequence[str] = (),
     comment: str | None = None,
+    file_bytes: int = SMALLEST,
 ) -> None:
-    """Create the table without rows."""
+    """Create the table without rows; its files are to have about `file_bytes`."""
     columns = ", ".join(f"{quote(f.name)} {f.type}" for f in fields)
     catalog = engine.lake.catalog
     partition = ", ".join(partition_term(text, [f.name for f in fields]) for text in partition_by)
-    properties = ", ".join(f"{literal(k)} = {literal(v)}" for k, v in PROPERTIES.items())
+    wanted = {**PROPERTIES, TARGET_FILE_BYTES: str(file_bytes)}
+    properties = ", ".join(f"{literal(k)} = {literal(v)}" for k, v in wanted.items())
     engine.run(session, f"CREATE NAMESPACE IF NOT EXISTS {quote(catalog)}.{quote(name.namespace)}")
     engine.run(
         session,

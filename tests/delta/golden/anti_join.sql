@@ -20,114 +20,121 @@ INNER JOIN (
 -- changed: l append, r append; apply: bag
 
 -- __hw_stage_1
-SELECT `y`, `__hw_w`
-FROM `__hw_src_1_delta`
+SELECT `y`
+FROM (
+  SELECT `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_src_1_delta', 'y', `y`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `y` AS `__hw_f1`
+  FROM `__hw_src_1_delta` ) AS t2
+  ON `y` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_2
-SELECT `g`, `v`, `__hw_w`
-FROM (
-  SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-    FROM (
-      SELECT `k`, `x`, `__hw_w`
-      FROM (
-        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`, `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `__hw_w`
-            FROM `__hw_src_0_delta` ) AS t1
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM `__hw_src_1_new` ) AS t2
-            ON `k` = `y`
-          UNION ALL
-          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t3
-          LEFT SEMI JOIN (
-            SELECT `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t4
-            ON `k` = `y`
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t5
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t6
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t7
-            ON `k` = `y`
-          LEFT SEMI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t8
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t9
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t10
-            ON `k` = `y` ) AS t11
-        GROUP BY `k`, `x` ) AS t12
-      WHERE `__hw_w` <> 0 ) AS t13
-    INNER JOIN (
-      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-      FROM (
-        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-        FROM `__hw_src_1_old` ) AS t14 ) AS t15
-      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-    UNION ALL
-    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-    FROM (
-      SELECT `empty`, `unknown`, `__hw_w`
-      FROM (
-        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-        FROM (
-          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-          FROM (
-            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_new` ) AS t16
-            UNION ALL
-            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_old` ) AS t17 ) AS t18 ) AS t19
-        GROUP BY `empty`, `unknown` ) AS t20
-      WHERE `__hw_w` <> 0 ) AS t21
-    INNER JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t22
-      LEFT ANTI JOIN (
-        SELECT `y`
-        FROM `__hw_src_1_new` ) AS t23
-        ON `k` = `y` ) AS t24
-      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t25
-  GROUP BY `k`, `x` ) AS t26
-WHERE `__hw_w` <> 0
-
--- __hw_stage_3
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_2`
-    WHERE `__hw_w` < 0 ) AS t1
+    FROM (
+      SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM (
+                SELECT `k`, `x`, `__hw_w`
+                FROM `__hw_src_0_delta` ) AS t1
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM `__hw_src_1_new`
+                WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t2
+                ON `k` = `y`
+              UNION ALL
+              SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_old`
+                WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) AND __HW_AMONG('__hw_src_1_delta', 'y', `k`) ) AS t3
+              LEFT SEMI JOIN (
+                SELECT `y`, `__hw_w`
+                FROM `__hw_src_1_delta` ) AS t4
+                ON `k` = `y`
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM (
+                  SELECT `y`, `__hw_w`
+                  FROM (
+                    SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+                    FROM (
+                      SELECT `y`, CAST(1 AS BIGINT) AS `__hw_w`
+                      FROM `__hw_stage_1`
+                      UNION ALL
+                      SELECT `y`, -`__hw_w` AS `__hw_w`
+                      FROM (
+                        SELECT `y`, `__hw_w`
+                        FROM `__hw_src_1_delta` ) AS t5
+                      LEFT SEMI JOIN (
+                        SELECT `y` AS `__hw_f1`
+                        FROM `__hw_src_1_delta` ) AS t6
+                        ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t7
+                    GROUP BY `y` ) AS t8
+                  WHERE `__hw_w` <> 0 ) AS t9
+                LATERAL VIEW
+                EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g10 AS `__hw_f2` ) AS t11
+                ON `k` = `y`
+              LEFT SEMI JOIN (
+                SELECT `y`
+                FROM `__hw_stage_1` ) AS t12
+                ON `k` = `y` ) AS t13
+            GROUP BY `k`, `x` ) AS t14
+          WHERE `__hw_w` <> 0 ) AS t15
+        INNER JOIN (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+          FROM (
+            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+            FROM `__hw_src_1_old` ) AS t16 ) AS t17
+          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+        UNION ALL
+        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+        FROM (
+          SELECT `empty`, `unknown`, `__hw_w`
+          FROM (
+            SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+              FROM (
+                SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                FROM (
+                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                  FROM `__hw_src_1_new` ) AS t18
+                UNION ALL
+                SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                FROM (
+                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                  FROM `__hw_src_1_old` ) AS t19 ) AS t20 ) AS t21
+            GROUP BY `empty`, `unknown` ) AS t22
+          WHERE `__hw_w` <> 0 ) AS t23
+        INNER JOIN (
+          SELECT `k`, `x`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_new` ) AS t24
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS t25
+            ON `k` = `y` ) AS t26
+          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t27
+      GROUP BY `k`, `x` ) AS t28
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t29
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+    FROM `__hw_target` ) AS t30
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t31
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -139,17 +146,110 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_2`
-        WHERE `__hw_w` > 0 ) AS t4
+        FROM (
+          SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM (
+                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`, `__hw_w`
+                    FROM `__hw_src_0_delta` ) AS t32
+                  LEFT ANTI JOIN (
+                    SELECT `y`
+                    FROM `__hw_src_1_new`
+                    WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t33
+                    ON `k` = `y`
+                  UNION ALL
+                  SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`
+                    FROM `__hw_src_0_old`
+                    WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) AND __HW_AMONG('__hw_src_1_delta', 'y', `k`) ) AS t34
+                  LEFT SEMI JOIN (
+                    SELECT `y`, `__hw_w`
+                    FROM `__hw_src_1_delta` ) AS t35
+                    ON `k` = `y`
+                  LEFT ANTI JOIN (
+                    SELECT `y`
+                    FROM (
+                      SELECT `y`, `__hw_w`
+                      FROM (
+                        SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+                        FROM (
+                          SELECT `y`, CAST(1 AS BIGINT) AS `__hw_w`
+                          FROM `__hw_stage_1`
+                          UNION ALL
+                          SELECT `y`, -`__hw_w` AS `__hw_w`
+                          FROM (
+                            SELECT `y`, `__hw_w`
+                            FROM `__hw_src_1_delta` ) AS t36
+                          LEFT SEMI JOIN (
+                            SELECT `y` AS `__hw_f1`
+                            FROM `__hw_src_1_delta` ) AS t37
+                            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t38
+                        GROUP BY `y` ) AS t39
+                      WHERE `__hw_w` <> 0 ) AS t40
+                    LATERAL VIEW
+                    EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g41 AS `__hw_f2` ) AS t42
+                    ON `k` = `y`
+                  LEFT SEMI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_1` ) AS t43
+                    ON `k` = `y` ) AS t44
+                GROUP BY `k`, `x` ) AS t45
+              WHERE `__hw_w` <> 0 ) AS t46
+            INNER JOIN (
+              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+              FROM (
+                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                FROM `__hw_src_1_old` ) AS t47 ) AS t48
+              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+            UNION ALL
+            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+            FROM (
+              SELECT `empty`, `unknown`, `__hw_w`
+              FROM (
+                SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                  FROM (
+                    SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                    FROM (
+                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                      FROM `__hw_src_1_new` ) AS t49
+                    UNION ALL
+                    SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                    FROM (
+                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                      FROM `__hw_src_1_old` ) AS t50 ) AS t51 ) AS t52
+                GROUP BY `empty`, `unknown` ) AS t53
+              WHERE `__hw_w` <> 0 ) AS t54
+            INNER JOIN (
+              SELECT `k`, `x`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_new` ) AS t55
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM `__hw_src_1_new` ) AS t56
+                ON `k` = `y` ) AS t57
+              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t58
+          GROUP BY `k`, `x` ) AS t59
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t60
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g61 AS `__hw_copy` ) AS t62 ) AS t63 ) AS t64
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_2` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -165,146 +265,147 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
-SELECT `g`, `v`, `__hw_w`
+SELECT `y`
 FROM (
-  SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-    FROM (
-      SELECT `k`, `x`, `__hw_w`
-      FROM (
-        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`, `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-              FROM `__hw_src_0_delta`
-              GROUP BY `k`, `x` ) AS t1
-            WHERE `__hw_w` <> 0 ) AS t2
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM `__hw_src_1_new` ) AS t3
-            ON `k` = `y`
-          UNION ALL
-          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
-          LEFT SEMI JOIN (
-            SELECT `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t5
-            ON `k` = `y`
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t7
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
-            ON `k` = `y`
-          LEFT SEMI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t9
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t10
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
-            ON `k` = `y`
-          UNION ALL
-          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t12
-          LEFT SEMI JOIN (
-            SELECT `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t13
-            ON `k` = `y`
-          LEFT SEMI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t15
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
-            ON `k` = `y`
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t17
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t18
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
-            ON `k` = `y` ) AS t20
-        GROUP BY `k`, `x` ) AS t21
-      WHERE `__hw_w` <> 0 ) AS t22
-    INNER JOIN (
-      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-      FROM (
-        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-        FROM `__hw_src_1_old` ) AS t23 ) AS t24
-      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-    UNION ALL
-    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-    FROM (
-      SELECT `empty`, `unknown`, `__hw_w`
-      FROM (
-        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-        FROM (
-          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-          FROM (
-            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_new` ) AS t25
-            UNION ALL
-            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
-        GROUP BY `empty`, `unknown` ) AS t29
-      WHERE `__hw_w` <> 0 ) AS t30
-    INNER JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t31
-      LEFT ANTI JOIN (
-        SELECT `y`
-        FROM `__hw_src_1_new` ) AS t32
-        ON `k` = `y` ) AS t33
-      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
-  GROUP BY `k`, `x` ) AS t35
-WHERE `__hw_w` <> 0
+  SELECT `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `y` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `y` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_3
+SELECT `y`
+FROM (
+  SELECT `y`, `__hw_w`
+  FROM (
+    SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_2`
+      UNION ALL
+      SELECT `y`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `y` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `y` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_4
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_2`
-    WHERE `__hw_w` < 0 ) AS t1
+    FROM (
+      SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM (
+                SELECT `k`, `x`, `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                  FROM `__hw_src_0_delta`
+                  GROUP BY `k`, `x` ) AS t1
+                WHERE `__hw_w` <> 0 ) AS t2
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM `__hw_src_1_new`
+                WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t3
+                ON `k` = `y`
+              UNION ALL
+              SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_old`
+                WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
+              LEFT SEMI JOIN (
+                SELECT `y`, `__hw_w`
+                FROM `__hw_stage_1` ) AS t5
+                ON `k` = `y`
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM `__hw_stage_3` ) AS t6
+                ON `k` = `y`
+              LEFT SEMI JOIN (
+                SELECT `y`
+                FROM `__hw_stage_2` ) AS t7
+                ON `k` = `y`
+              UNION ALL
+              SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_old`
+                WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t8
+              LEFT SEMI JOIN (
+                SELECT `y`, `__hw_w`
+                FROM `__hw_stage_1` ) AS t9
+                ON `k` = `y`
+              LEFT SEMI JOIN (
+                SELECT `y`
+                FROM `__hw_stage_3` ) AS t10
+                ON `k` = `y`
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM `__hw_stage_2` ) AS t11
+                ON `k` = `y` ) AS t12
+            GROUP BY `k`, `x` ) AS t13
+          WHERE `__hw_w` <> 0 ) AS t14
+        INNER JOIN (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+          FROM (
+            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+            FROM `__hw_src_1_old` ) AS t15 ) AS t16
+          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+        UNION ALL
+        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+        FROM (
+          SELECT `empty`, `unknown`, `__hw_w`
+          FROM (
+            SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+              FROM (
+                SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                FROM (
+                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                  FROM `__hw_src_1_new` ) AS t17
+                UNION ALL
+                SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                FROM (
+                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                  FROM `__hw_src_1_old` ) AS t18 ) AS t19 ) AS t20
+            GROUP BY `empty`, `unknown` ) AS t21
+          WHERE `__hw_w` <> 0 ) AS t22
+        INNER JOIN (
+          SELECT `k`, `x`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_new` ) AS t23
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS t24
+            ON `k` = `y` ) AS t25
+          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t26
+      GROUP BY `k`, `x` ) AS t27
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t28
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+    FROM `__hw_target` ) AS t29
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t30
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -316,17 +417,113 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_2`
-        WHERE `__hw_w` > 0 ) AS t4
+        FROM (
+          SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM (
+                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`, `__hw_w`
+                    FROM (
+                      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                      FROM `__hw_src_0_delta`
+                      GROUP BY `k`, `x` ) AS t31
+                    WHERE `__hw_w` <> 0 ) AS t32
+                  LEFT ANTI JOIN (
+                    SELECT `y`
+                    FROM `__hw_src_1_new`
+                    WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t33
+                    ON `k` = `y`
+                  UNION ALL
+                  SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`
+                    FROM `__hw_src_0_old`
+                    WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t34
+                  LEFT SEMI JOIN (
+                    SELECT `y`, `__hw_w`
+                    FROM `__hw_stage_1` ) AS t35
+                    ON `k` = `y`
+                  LEFT ANTI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_3` ) AS t36
+                    ON `k` = `y`
+                  LEFT SEMI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_2` ) AS t37
+                    ON `k` = `y`
+                  UNION ALL
+                  SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`
+                    FROM `__hw_src_0_old`
+                    WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t38
+                  LEFT SEMI JOIN (
+                    SELECT `y`, `__hw_w`
+                    FROM `__hw_stage_1` ) AS t39
+                    ON `k` = `y`
+                  LEFT SEMI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_3` ) AS t40
+                    ON `k` = `y`
+                  LEFT ANTI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_2` ) AS t41
+                    ON `k` = `y` ) AS t42
+                GROUP BY `k`, `x` ) AS t43
+              WHERE `__hw_w` <> 0 ) AS t44
+            INNER JOIN (
+              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+              FROM (
+                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                FROM `__hw_src_1_old` ) AS t45 ) AS t46
+              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+            UNION ALL
+            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+            FROM (
+              SELECT `empty`, `unknown`, `__hw_w`
+              FROM (
+                SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                  FROM (
+                    SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                    FROM (
+                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                      FROM `__hw_src_1_new` ) AS t47
+                    UNION ALL
+                    SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                    FROM (
+                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                      FROM `__hw_src_1_old` ) AS t48 ) AS t49 ) AS t50
+                GROUP BY `empty`, `unknown` ) AS t51
+              WHERE `__hw_w` <> 0 ) AS t52
+            INNER JOIN (
+              SELECT `k`, `x`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_new` ) AS t53
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM `__hw_src_1_new` ) AS t54
+                ON `k` = `y` ) AS t55
+              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t56
+          GROUP BY `k`, `x` ) AS t57
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t58
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g59 AS `__hw_copy` ) AS t60 ) AS t61 ) AS t62
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_4` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -350,7 +547,8 @@ FROM (
         WHERE `__hw_w` <> 0 ) AS t2
       LEFT ANTI JOIN (
         SELECT `y`
-        FROM `__hw_src_1_new` ) AS t3
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t3
         ON `k` = `y`
       GROUP BY `k`, `x` ) AS t4
     WHERE `__hw_w` <> 0 ) AS t5
@@ -413,133 +611,133 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
-SELECT `g`, `v`, `__hw_w`
+SELECT `y`
 FROM (
-  SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-    FROM (
-      SELECT `k`, `x`, `__hw_w`
-      FROM (
-        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_new`
-            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t1
-          LEFT SEMI JOIN (
-            SELECT `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t2
-            ON `k` = `y`
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t3
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t4
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
-            ON `k` = `y`
-          LEFT SEMI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t7
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
-            ON `k` = `y`
-          UNION ALL
-          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_new`
-            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t9
-          LEFT SEMI JOIN (
-            SELECT `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t10
-            ON `k` = `y`
-          LEFT SEMI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t11
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t12
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
-            ON `k` = `y`
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t15
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
-            ON `k` = `y` ) AS t17
-        GROUP BY `k`, `x` ) AS t18
-      WHERE `__hw_w` <> 0 ) AS t19
-    INNER JOIN (
-      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-      FROM (
-        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-        FROM `__hw_src_1_old` ) AS t20 ) AS t21
-      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-    UNION ALL
-    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-    FROM (
-      SELECT `empty`, `unknown`, `__hw_w`
-      FROM (
-        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-        FROM (
-          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-          FROM (
-            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_new` ) AS t22
-            UNION ALL
-            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_old` ) AS t23 ) AS t24 ) AS t25
-        GROUP BY `empty`, `unknown` ) AS t26
-      WHERE `__hw_w` <> 0 ) AS t27
-    INNER JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t28
-      LEFT ANTI JOIN (
-        SELECT `y`
-        FROM `__hw_src_1_new` ) AS t29
-        ON `k` = `y` ) AS t30
-      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t31
-  GROUP BY `k`, `x` ) AS t32
-WHERE `__hw_w` <> 0
+  SELECT `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `y` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `y` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_3
+SELECT `y`
+FROM (
+  SELECT `y`, `__hw_w`
+  FROM (
+    SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_2`
+      UNION ALL
+      SELECT `y`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `y` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `y` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_4
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_2`
-    WHERE `__hw_w` < 0 ) AS t1
+    FROM (
+      SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_new`
+                WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t1
+              LEFT SEMI JOIN (
+                SELECT `y`, `__hw_w`
+                FROM `__hw_stage_1` ) AS t2
+                ON `k` = `y`
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM `__hw_stage_3` ) AS t3
+                ON `k` = `y`
+              LEFT SEMI JOIN (
+                SELECT `y`
+                FROM `__hw_stage_2` ) AS t4
+                ON `k` = `y`
+              UNION ALL
+              SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_new`
+                WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t5
+              LEFT SEMI JOIN (
+                SELECT `y`, `__hw_w`
+                FROM `__hw_stage_1` ) AS t6
+                ON `k` = `y`
+              LEFT SEMI JOIN (
+                SELECT `y`
+                FROM `__hw_stage_3` ) AS t7
+                ON `k` = `y`
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM `__hw_stage_2` ) AS t8
+                ON `k` = `y` ) AS t9
+            GROUP BY `k`, `x` ) AS t10
+          WHERE `__hw_w` <> 0 ) AS t11
+        INNER JOIN (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+          FROM (
+            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+            FROM `__hw_src_1_old` ) AS t12 ) AS t13
+          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+        UNION ALL
+        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+        FROM (
+          SELECT `empty`, `unknown`, `__hw_w`
+          FROM (
+            SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+              FROM (
+                SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                FROM (
+                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                  FROM `__hw_src_1_new` ) AS t14
+                UNION ALL
+                SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                FROM (
+                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                  FROM `__hw_src_1_old` ) AS t15 ) AS t16 ) AS t17
+            GROUP BY `empty`, `unknown` ) AS t18
+          WHERE `__hw_w` <> 0 ) AS t19
+        INNER JOIN (
+          SELECT `k`, `x`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_new` ) AS t20
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_src_1_new` ) AS t21
+            ON `k` = `y` ) AS t22
+          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t23
+      GROUP BY `k`, `x` ) AS t24
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t25
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+    FROM `__hw_target` ) AS t26
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t27
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -551,17 +749,99 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_2`
-        WHERE `__hw_w` > 0 ) AS t4
+        FROM (
+          SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM (
+                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`
+                    FROM `__hw_src_0_new`
+                    WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t28
+                  LEFT SEMI JOIN (
+                    SELECT `y`, `__hw_w`
+                    FROM `__hw_stage_1` ) AS t29
+                    ON `k` = `y`
+                  LEFT ANTI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_3` ) AS t30
+                    ON `k` = `y`
+                  LEFT SEMI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_2` ) AS t31
+                    ON `k` = `y`
+                  UNION ALL
+                  SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`
+                    FROM `__hw_src_0_new`
+                    WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t32
+                  LEFT SEMI JOIN (
+                    SELECT `y`, `__hw_w`
+                    FROM `__hw_stage_1` ) AS t33
+                    ON `k` = `y`
+                  LEFT SEMI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_3` ) AS t34
+                    ON `k` = `y`
+                  LEFT ANTI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_2` ) AS t35
+                    ON `k` = `y` ) AS t36
+                GROUP BY `k`, `x` ) AS t37
+              WHERE `__hw_w` <> 0 ) AS t38
+            INNER JOIN (
+              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+              FROM (
+                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                FROM `__hw_src_1_old` ) AS t39 ) AS t40
+              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+            UNION ALL
+            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+            FROM (
+              SELECT `empty`, `unknown`, `__hw_w`
+              FROM (
+                SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                  FROM (
+                    SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                    FROM (
+                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                      FROM `__hw_src_1_new` ) AS t41
+                    UNION ALL
+                    SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                    FROM (
+                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                      FROM `__hw_src_1_old` ) AS t42 ) AS t43 ) AS t44
+                GROUP BY `empty`, `unknown` ) AS t45
+              WHERE `__hw_w` <> 0 ) AS t46
+            INNER JOIN (
+              SELECT `k`, `x`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_new` ) AS t47
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM `__hw_src_1_new` ) AS t48
+                ON `k` = `y` ) AS t49
+              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t50
+          GROUP BY `k`, `x` ) AS t51
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t52
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g53 AS `__hw_copy` ) AS t54 ) AS t55 ) AS t56
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_4` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -599,6 +879,40 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `y`
+FROM (
+  SELECT `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `y` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `y` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
+SELECT `y`
+FROM (
+  SELECT `y`, `__hw_w`
+  FROM (
+    SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_2`
+      UNION ALL
+      SELECT `y`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `y` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `y` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_4
 SELECT `g`, `v`, `__hw_went`, IF( `__hw_came` <= 1, `__hw_w` > 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) ) AS `__hw_new`
 FROM (
   SELECT `g`, `v`, `__hw_w`, SUM(GREATEST(`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_came`, SUM(GREATEST(-`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_went`
@@ -621,79 +935,52 @@ FROM (
               WHERE `__hw_w` <> 0 ) AS t2
             LEFT ANTI JOIN (
               SELECT `y`
-              FROM `__hw_src_1_new` ) AS t3
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t3
               ON `k` = `y`
             UNION ALL
             SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
             FROM (
               SELECT `k`, `x`
               FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
+              WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
             LEFT SEMI JOIN (
               SELECT `y`, `__hw_w`
               FROM `__hw_stage_1` ) AS t5
               ON `k` = `y`
             LEFT ANTI JOIN (
               SELECT `y`
-              FROM (
-                SELECT `y`
-                FROM `__hw_src_1_old`
-                WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
-              LEFT SEMI JOIN (
-                SELECT `y` AS `__hw_f1`
-                FROM `__hw_stage_1` ) AS t7
-                ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
+              FROM `__hw_stage_3` ) AS t6
               ON `k` = `y`
             LEFT SEMI JOIN (
               SELECT `y`
-              FROM (
-                SELECT `y`
-                FROM `__hw_src_1_new`
-                WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t9
-              LEFT SEMI JOIN (
-                SELECT `y` AS `__hw_f1`
-                FROM `__hw_stage_1` ) AS t10
-                ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
+              FROM `__hw_stage_2` ) AS t7
               ON `k` = `y`
             UNION ALL
             SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
             FROM (
               SELECT `k`, `x`
               FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t12
+              WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t8
             LEFT SEMI JOIN (
               SELECT `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t13
+              FROM `__hw_stage_1` ) AS t9
               ON `k` = `y`
             LEFT SEMI JOIN (
               SELECT `y`
-              FROM (
-                SELECT `y`
-                FROM `__hw_src_1_old`
-                WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
-              LEFT SEMI JOIN (
-                SELECT `y` AS `__hw_f1`
-                FROM `__hw_stage_1` ) AS t15
-                ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+              FROM `__hw_stage_3` ) AS t10
               ON `k` = `y`
             LEFT ANTI JOIN (
               SELECT `y`
-              FROM (
-                SELECT `y`
-                FROM `__hw_src_1_new`
-                WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t17
-              LEFT SEMI JOIN (
-                SELECT `y` AS `__hw_f1`
-                FROM `__hw_stage_1` ) AS t18
-                ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
-              ON `k` = `y` ) AS t20
-          GROUP BY `k`, `x` ) AS t21
-        WHERE `__hw_w` <> 0 ) AS t22
+              FROM `__hw_stage_2` ) AS t11
+              ON `k` = `y` ) AS t12
+          GROUP BY `k`, `x` ) AS t13
+        WHERE `__hw_w` <> 0 ) AS t14
       INNER JOIN (
         SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
         FROM (
           SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-          FROM `__hw_src_1_old` ) AS t23 ) AS t24
+          FROM `__hw_src_1_old` ) AS t15 ) AS t16
         ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
       UNION ALL
       SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
@@ -707,34 +994,34 @@ FROM (
               SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
               FROM (
                 SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                FROM `__hw_src_1_new` ) AS t25
+                FROM `__hw_src_1_new` ) AS t17
               UNION ALL
               SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
               FROM (
                 SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
-          GROUP BY `empty`, `unknown` ) AS t29
-        WHERE `__hw_w` <> 0 ) AS t30
+                FROM `__hw_src_1_old` ) AS t18 ) AS t19 ) AS t20
+          GROUP BY `empty`, `unknown` ) AS t21
+        WHERE `__hw_w` <> 0 ) AS t22
       INNER JOIN (
         SELECT `k`, `x`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t31
+          FROM `__hw_src_0_new` ) AS t23
         LEFT ANTI JOIN (
           SELECT `y`
-          FROM `__hw_src_1_new` ) AS t32
-          ON `k` = `y` ) AS t33
-        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
-    GROUP BY `k`, `x` ) AS t35
-  WHERE `__hw_w` <> 0 ) AS t36
+          FROM `__hw_src_1_new` ) AS t24
+          ON `k` = `y` ) AS t25
+        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t26
+    GROUP BY `k`, `x` ) AS t27
+  WHERE `__hw_w` <> 0 ) AS t28
 WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 )
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
-FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_2', 'g', t.`g`)
+FROM `__hw_stage_4` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_4', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -773,6 +1060,40 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `y`
+FROM (
+  SELECT `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `y` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `y` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
+SELECT `y`
+FROM (
+  SELECT `y`, `__hw_w`
+  FROM (
+    SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_2`
+      UNION ALL
+      SELECT `y`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `y` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `y` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_4
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM (
   SELECT `k`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`x` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `x` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
@@ -793,79 +1114,52 @@ FROM (
             WHERE `__hw_w` <> 0 ) AS t2
           LEFT ANTI JOIN (
             SELECT `y`
-            FROM `__hw_src_1_new` ) AS t3
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t3
             ON `k` = `y`
           UNION ALL
           SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
           FROM (
             SELECT `k`, `x`
             FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
+            WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
           LEFT SEMI JOIN (
             SELECT `y`, `__hw_w`
             FROM `__hw_stage_1` ) AS t5
             ON `k` = `y`
           LEFT ANTI JOIN (
             SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t7
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
+            FROM `__hw_stage_3` ) AS t6
             ON `k` = `y`
           LEFT SEMI JOIN (
             SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t9
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t10
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
+            FROM `__hw_stage_2` ) AS t7
             ON `k` = `y`
           UNION ALL
           SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
           FROM (
             SELECT `k`, `x`
             FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t12
+            WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t8
           LEFT SEMI JOIN (
             SELECT `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t13
+            FROM `__hw_stage_1` ) AS t9
             ON `k` = `y`
           LEFT SEMI JOIN (
             SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t15
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+            FROM `__hw_stage_3` ) AS t10
             ON `k` = `y`
           LEFT ANTI JOIN (
             SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t17
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t18
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
-            ON `k` = `y` ) AS t20
-        GROUP BY `k`, `x` ) AS t21
-      WHERE `__hw_w` <> 0 ) AS t22
+            FROM `__hw_stage_2` ) AS t11
+            ON `k` = `y` ) AS t12
+        GROUP BY `k`, `x` ) AS t13
+      WHERE `__hw_w` <> 0 ) AS t14
     INNER JOIN (
       SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
       FROM (
         SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-        FROM `__hw_src_1_old` ) AS t23 ) AS t24
+        FROM `__hw_src_1_old` ) AS t15 ) AS t16
       ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
     UNION ALL
     SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
@@ -879,33 +1173,33 @@ FROM (
             SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
             FROM (
               SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_new` ) AS t25
+              FROM `__hw_src_1_new` ) AS t17
             UNION ALL
             SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
             FROM (
               SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
-        GROUP BY `empty`, `unknown` ) AS t29
-      WHERE `__hw_w` <> 0 ) AS t30
+              FROM `__hw_src_1_old` ) AS t18 ) AS t19 ) AS t20
+        GROUP BY `empty`, `unknown` ) AS t21
+      WHERE `__hw_w` <> 0 ) AS t22
     INNER JOIN (
       SELECT `k`, `x`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t31
+        FROM `__hw_src_0_new` ) AS t23
       LEFT ANTI JOIN (
         SELECT `y`
-        FROM `__hw_src_1_new` ) AS t32
-        ON `k` = `y` ) AS t33
-      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
-  GROUP BY `k` ) AS t35
+        FROM `__hw_src_1_new` ) AS t24
+        ON `k` = `y` ) AS t25
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t26
+  GROUP BY `k` ) AS t27
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
-FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_2', 'k', t.`g`)
+FROM `__hw_stage_4` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_4', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -944,177 +1238,374 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
-SELECT DISTINCT
-  `k` AS `__hw_f2`
+SELECT `y`
 FROM (
-  SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+  SELECT `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `y` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `y` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
+SELECT `y`
+FROM (
+  SELECT `y`, `__hw_w`
   FROM (
-    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+    SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
     FROM (
-      SELECT `k`, `x`, `__hw_w`
+      SELECT `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_2`
+      UNION ALL
+      SELECT `y`, -`__hw_w` AS `__hw_w`
       FROM (
-        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        SELECT `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `y` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `y` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f3`
+
+-- __hw_stage_4
+SELECT `__hw_f2`, `g`, `n`, `__hw_here`
+FROM (
+  SELECT DISTINCT
+    `k` AS `__hw_f2`
+  FROM (
+    SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
         FROM (
-          SELECT `k`, `x`, `__hw_w`
+          SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
           FROM (
             SELECT `k`, `x`, `__hw_w`
             FROM (
-              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-              FROM `__hw_src_0_delta`
-              GROUP BY `k`, `x` ) AS t1
-            WHERE `__hw_w` <> 0 ) AS t2
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM `__hw_src_1_new` ) AS t3
-            ON `k` = `y`
-          UNION ALL
-          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
-          LEFT SEMI JOIN (
-            SELECT `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t5
-            ON `k` = `y`
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t7
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
-            ON `k` = `y`
-          LEFT SEMI JOIN (
-            SELECT `y`
-            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM (
+                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                FROM `__hw_src_0_delta`
+                GROUP BY `k`, `x` ) AS t1
+              WHERE `__hw_w` <> 0 ) AS t2
+            LEFT ANTI JOIN (
               SELECT `y`
               FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t9
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t10
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
-            ON `k` = `y`
-          UNION ALL
-          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t12
-          LEFT SEMI JOIN (
-            SELECT `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t13
-            ON `k` = `y`
-          LEFT SEMI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t15
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
-            ON `k` = `y`
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t17
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t18
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
-            ON `k` = `y` ) AS t20
-        GROUP BY `k`, `x` ) AS t21
-      WHERE `__hw_w` <> 0 ) AS t22
-    INNER JOIN (
-      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-      FROM (
-        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-        FROM `__hw_src_1_old` ) AS t23 ) AS t24
-      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-    UNION ALL
-    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-    FROM (
-      SELECT `empty`, `unknown`, `__hw_w`
-      FROM (
-        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-        FROM (
-          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-          FROM (
-            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_new` ) AS t25
+              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t3
+              ON `k` = `y`
             UNION ALL
-            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
             FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
-        GROUP BY `empty`, `unknown` ) AS t29
-      WHERE `__hw_w` <> 0 ) AS t30
-    INNER JOIN (
-      SELECT `k`, `x`
+              SELECT `k`, `x`
+              FROM `__hw_src_0_old`
+              WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
+            LEFT SEMI JOIN (
+              SELECT `y`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t5
+              ON `k` = `y`
+            LEFT ANTI JOIN (
+              SELECT `y`
+              FROM `__hw_stage_3` ) AS t6
+              ON `k` = `y`
+            LEFT SEMI JOIN (
+              SELECT `y`
+              FROM `__hw_stage_2` ) AS t7
+              ON `k` = `y`
+            UNION ALL
+            SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k`, `x`
+              FROM `__hw_src_0_old`
+              WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t8
+            LEFT SEMI JOIN (
+              SELECT `y`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t9
+              ON `k` = `y`
+            LEFT SEMI JOIN (
+              SELECT `y`
+              FROM `__hw_stage_3` ) AS t10
+              ON `k` = `y`
+            LEFT ANTI JOIN (
+              SELECT `y`
+              FROM `__hw_stage_2` ) AS t11
+              ON `k` = `y` ) AS t12
+          GROUP BY `k`, `x` ) AS t13
+        WHERE `__hw_w` <> 0 ) AS t14
+      INNER JOIN (
+        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+        FROM (
+          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+          FROM `__hw_src_1_old` ) AS t15 ) AS t16
+        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+      UNION ALL
+      SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
       FROM (
+        SELECT `empty`, `unknown`, `__hw_w`
+        FROM (
+          SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+            FROM (
+              SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+              FROM (
+                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                FROM `__hw_src_1_new` ) AS t17
+              UNION ALL
+              SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+              FROM (
+                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                FROM `__hw_src_1_old` ) AS t18 ) AS t19 ) AS t20
+          GROUP BY `empty`, `unknown` ) AS t21
+        WHERE `__hw_w` <> 0 ) AS t22
+      INNER JOIN (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t31
-      LEFT ANTI JOIN (
-        SELECT `y`
-        FROM `__hw_src_1_new` ) AS t32
-        ON `k` = `y` ) AS t33
-      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
-  GROUP BY `k`, `x`, `empty`, `unknown` ) AS t35
-WHERE `__hw_w` <> 0
-
--- __hw_stage_3
-SELECT `__hw_f2`, `g`, `n`, `__hw_here`
-FROM (
-  SELECT `__hw_f2`
-  FROM `__hw_stage_2` ) AS t1
+        FROM (
+          SELECT `k`, `x`
+          FROM `__hw_src_0_new` ) AS t23
+        LEFT ANTI JOIN (
+          SELECT `y`
+          FROM `__hw_src_1_new` ) AS t24
+          ON `k` = `y` ) AS t25
+        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t26
+    GROUP BY `k`, `x`, `empty`, `unknown` ) AS t27
+  WHERE `__hw_w` <> 0 ) AS t28
 LEFT JOIN (
   SELECT `k` AS `g`, `n`, TRUE AS `__hw_here`
   FROM (
     SELECT `k`, COUNT(DISTINCT `x`) AS `n`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new`
-      WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `k`) ) AS t2
+      FROM `__hw_src_0_new` ) AS t29
     LEFT SEMI JOIN (
-      SELECT `__hw_f2`
-      FROM `__hw_stage_2` ) AS t3
+      SELECT DISTINCT
+        `k` AS `__hw_f2`
+      FROM (
+        SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+              FROM (
+                SELECT `k`, `x`, `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                    FROM `__hw_src_0_delta`
+                    GROUP BY `k`, `x` ) AS t30
+                  WHERE `__hw_w` <> 0 ) AS t31
+                LEFT ANTI JOIN (
+                  SELECT `y`
+                  FROM `__hw_src_1_new`
+                  WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t32
+                  ON `k` = `y`
+                UNION ALL
+                SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                FROM (
+                  SELECT `k`, `x`
+                  FROM `__hw_src_0_old`
+                  WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t33
+                LEFT SEMI JOIN (
+                  SELECT `y`, `__hw_w`
+                  FROM `__hw_stage_1` ) AS t34
+                  ON `k` = `y`
+                LEFT ANTI JOIN (
+                  SELECT `y`
+                  FROM `__hw_stage_3` ) AS t35
+                  ON `k` = `y`
+                LEFT SEMI JOIN (
+                  SELECT `y`
+                  FROM `__hw_stage_2` ) AS t36
+                  ON `k` = `y`
+                UNION ALL
+                SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                FROM (
+                  SELECT `k`, `x`
+                  FROM `__hw_src_0_old`
+                  WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t37
+                LEFT SEMI JOIN (
+                  SELECT `y`, `__hw_w`
+                  FROM `__hw_stage_1` ) AS t38
+                  ON `k` = `y`
+                LEFT SEMI JOIN (
+                  SELECT `y`
+                  FROM `__hw_stage_3` ) AS t39
+                  ON `k` = `y`
+                LEFT ANTI JOIN (
+                  SELECT `y`
+                  FROM `__hw_stage_2` ) AS t40
+                  ON `k` = `y` ) AS t41
+              GROUP BY `k`, `x` ) AS t42
+            WHERE `__hw_w` <> 0 ) AS t43
+          INNER JOIN (
+            SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t44 ) AS t45
+            ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+          UNION ALL
+          SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+          FROM (
+            SELECT `empty`, `unknown`, `__hw_w`
+            FROM (
+              SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+              FROM (
+                SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                FROM (
+                  SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                  FROM (
+                    SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                    FROM `__hw_src_1_new` ) AS t46
+                  UNION ALL
+                  SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                  FROM (
+                    SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                    FROM `__hw_src_1_old` ) AS t47 ) AS t48 ) AS t49
+              GROUP BY `empty`, `unknown` ) AS t50
+            WHERE `__hw_w` <> 0 ) AS t51
+          INNER JOIN (
+            SELECT `k`, `x`
+            FROM (
+              SELECT `k`, `x`
+              FROM `__hw_src_0_new` ) AS t52
+            LEFT ANTI JOIN (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS t53
+              ON `k` = `y` ) AS t54
+            ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t55
+        GROUP BY `k`, `x`, `empty`, `unknown` ) AS t56
+      WHERE `__hw_w` <> 0 ) AS t57
       ON `k` IS NOT DISTINCT FROM `__hw_f2`
     LEFT ANTI JOIN (
       SELECT `y`
       FROM (
         SELECT `y`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `y`) ) AS t4
+        FROM `__hw_src_1_new` ) AS t58
       LEFT SEMI JOIN (
-        SELECT `__hw_f2`
-        FROM `__hw_stage_2` ) AS t5
-        ON `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t6
+        SELECT DISTINCT
+          `k` AS `__hw_f2`
+        FROM (
+          SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM (
+                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`, `__hw_w`
+                    FROM (
+                      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                      FROM `__hw_src_0_delta`
+                      GROUP BY `k`, `x` ) AS t59
+                    WHERE `__hw_w` <> 0 ) AS t60
+                  LEFT ANTI JOIN (
+                    SELECT `y`
+                    FROM `__hw_src_1_new`
+                    WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t61
+                    ON `k` = `y`
+                  UNION ALL
+                  SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`
+                    FROM `__hw_src_0_old`
+                    WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t62
+                  LEFT SEMI JOIN (
+                    SELECT `y`, `__hw_w`
+                    FROM `__hw_stage_1` ) AS t63
+                    ON `k` = `y`
+                  LEFT ANTI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_3` ) AS t64
+                    ON `k` = `y`
+                  LEFT SEMI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_2` ) AS t65
+                    ON `k` = `y`
+                  UNION ALL
+                  SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`
+                    FROM `__hw_src_0_old`
+                    WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t66
+                  LEFT SEMI JOIN (
+                    SELECT `y`, `__hw_w`
+                    FROM `__hw_stage_1` ) AS t67
+                    ON `k` = `y`
+                  LEFT SEMI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_3` ) AS t68
+                    ON `k` = `y`
+                  LEFT ANTI JOIN (
+                    SELECT `y`
+                    FROM `__hw_stage_2` ) AS t69
+                    ON `k` = `y` ) AS t70
+                GROUP BY `k`, `x` ) AS t71
+              WHERE `__hw_w` <> 0 ) AS t72
+            INNER JOIN (
+              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+              FROM (
+                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                FROM `__hw_src_1_old` ) AS t73 ) AS t74
+              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+            UNION ALL
+            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+            FROM (
+              SELECT `empty`, `unknown`, `__hw_w`
+              FROM (
+                SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                  FROM (
+                    SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                    FROM (
+                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                      FROM `__hw_src_1_new` ) AS t75
+                    UNION ALL
+                    SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                    FROM (
+                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                      FROM `__hw_src_1_old` ) AS t76 ) AS t77 ) AS t78
+                GROUP BY `empty`, `unknown` ) AS t79
+              WHERE `__hw_w` <> 0 ) AS t80
+            INNER JOIN (
+              SELECT `k`, `x`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_new` ) AS t81
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM `__hw_src_1_new` ) AS t82
+                ON `k` = `y` ) AS t83
+              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t84
+          GROUP BY `k`, `x`, `empty`, `unknown` ) AS t85
+        WHERE `__hw_w` <> 0 ) AS t86
+        ON `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t87
       ON `k` = `y`
     INNER JOIN (
       SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
       FROM (
         SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-        FROM `__hw_src_1_new` ) AS t7 ) AS t8
+        FROM `__hw_src_1_new` ) AS t88 ) AS t89
       ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-    GROUP BY `k` ) AS t9 ) AS t10
+    GROUP BY `k` ) AS t90 ) AS t91
   ON `g` IS NOT DISTINCT FROM `__hw_f2`
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f2`, `g`, `n`, `__hw_here`
-FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_3', '__hw_f2', t.`g`)
+FROM `__hw_stage_4` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_4', '__hw_f2', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -1152,179 +1643,38 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
-SELECT DISTINCT
-  `k` AS `__hw_f2`
+SELECT `y`
 FROM (
-  SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-    FROM (
-      SELECT `k`, `x`, `__hw_w`
-      FROM (
-        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`, `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-              FROM `__hw_src_0_delta`
-              GROUP BY `k`, `x` ) AS t1
-            WHERE `__hw_w` <> 0 ) AS t2
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM `__hw_src_1_new` ) AS t3
-            ON `k` = `y`
-          UNION ALL
-          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
-          LEFT SEMI JOIN (
-            SELECT `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t5
-            ON `k` = `y`
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t7
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
-            ON `k` = `y`
-          LEFT SEMI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t9
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t10
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t11
-            ON `k` = `y`
-          UNION ALL
-          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t12
-          LEFT SEMI JOIN (
-            SELECT `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t13
-            ON `k` = `y`
-          LEFT SEMI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t14
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t15
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
-            ON `k` = `y`
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t17
-            LEFT SEMI JOIN (
-              SELECT `y` AS `__hw_f1`
-              FROM `__hw_stage_1` ) AS t18
-              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
-            ON `k` = `y` ) AS t20
-        GROUP BY `k`, `x` ) AS t21
-      WHERE `__hw_w` <> 0 ) AS t22
-    INNER JOIN (
-      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-      FROM (
-        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-        FROM `__hw_src_1_old` ) AS t23 ) AS t24
-      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-    UNION ALL
-    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-    FROM (
-      SELECT `empty`, `unknown`, `__hw_w`
-      FROM (
-        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-        FROM (
-          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-          FROM (
-            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_new` ) AS t25
-            UNION ALL
-            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_old` ) AS t26 ) AS t27 ) AS t28
-        GROUP BY `empty`, `unknown` ) AS t29
-      WHERE `__hw_w` <> 0 ) AS t30
-    INNER JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t31
-      LEFT ANTI JOIN (
-        SELECT `y`
-        FROM `__hw_src_1_new` ) AS t32
-        ON `k` = `y` ) AS t33
-      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t34
-  GROUP BY `k`, `x`, `empty`, `unknown` ) AS t35
-WHERE `__hw_w` <> 0
+  SELECT `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `y` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `y` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_3
-SELECT `g`, `v`, `n`, `__hw_w`
+SELECT `y`
 FROM (
-  SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
+  SELECT `y`, `__hw_w`
   FROM (
-    SELECT `k` AS `g`, `x` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
+    SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
     FROM (
-      SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
+      SELECT `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_2`
+      UNION ALL
+      SELECT `y`, -`__hw_w` AS `__hw_w`
       FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `k`) ) AS t1
+        SELECT `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t1
       LEFT SEMI JOIN (
-        SELECT `__hw_f2`
-        FROM `__hw_stage_2` ) AS t2
-        ON `k` IS NOT DISTINCT FROM `__hw_f2`
-      LEFT ANTI JOIN (
-        SELECT `y`
-        FROM (
-          SELECT `y`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `y`) ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f2`
-          FROM `__hw_stage_2` ) AS t4
-          ON `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t5
-        ON `k` = `y`
-      INNER JOIN (
-        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-        FROM (
-          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-          FROM `__hw_src_1_new` ) AS t6 ) AS t7
-        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t8
-    UNION ALL
-    SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `g`, `v`, `n`
-      FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `g`) ) AS t9
-    LEFT SEMI JOIN (
-      SELECT `__hw_f2`
-      FROM `__hw_stage_2` ) AS t10
-      ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t11
-  GROUP BY `g`, `v`, `n` ) AS t12
-WHERE `__hw_w` <> 0
+        SELECT `y` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `y` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f4`
 
 -- __hw_stage_4
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
@@ -1332,17 +1682,346 @@ FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_3`
-    WHERE `__hw_w` < 0 ) AS t1
+    FROM (
+      SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `g`, `x` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_new` ) AS t1
+          LEFT SEMI JOIN (
+            SELECT DISTINCT
+              `k` AS `__hw_f2`
+            FROM (
+              SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+              FROM (
+                SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                    FROM (
+                      SELECT `k`, `x`, `__hw_w`
+                      FROM (
+                        SELECT `k`, `x`, `__hw_w`
+                        FROM (
+                          SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                          FROM `__hw_src_0_delta`
+                          GROUP BY `k`, `x` ) AS t2
+                        WHERE `__hw_w` <> 0 ) AS t3
+                      LEFT ANTI JOIN (
+                        SELECT `y`
+                        FROM `__hw_src_1_new`
+                        WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t4
+                        ON `k` = `y`
+                      UNION ALL
+                      SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                      FROM (
+                        SELECT `k`, `x`
+                        FROM `__hw_src_0_old`
+                        WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t5
+                      LEFT SEMI JOIN (
+                        SELECT `y`, `__hw_w`
+                        FROM `__hw_stage_1` ) AS t6
+                        ON `k` = `y`
+                      LEFT ANTI JOIN (
+                        SELECT `y`
+                        FROM `__hw_stage_3` ) AS t7
+                        ON `k` = `y`
+                      LEFT SEMI JOIN (
+                        SELECT `y`
+                        FROM `__hw_stage_2` ) AS t8
+                        ON `k` = `y`
+                      UNION ALL
+                      SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                      FROM (
+                        SELECT `k`, `x`
+                        FROM `__hw_src_0_old`
+                        WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t9
+                      LEFT SEMI JOIN (
+                        SELECT `y`, `__hw_w`
+                        FROM `__hw_stage_1` ) AS t10
+                        ON `k` = `y`
+                      LEFT SEMI JOIN (
+                        SELECT `y`
+                        FROM `__hw_stage_3` ) AS t11
+                        ON `k` = `y`
+                      LEFT ANTI JOIN (
+                        SELECT `y`
+                        FROM `__hw_stage_2` ) AS t12
+                        ON `k` = `y` ) AS t13
+                    GROUP BY `k`, `x` ) AS t14
+                  WHERE `__hw_w` <> 0 ) AS t15
+                INNER JOIN (
+                  SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+                  FROM (
+                    SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                    FROM `__hw_src_1_old` ) AS t16 ) AS t17
+                  ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+                UNION ALL
+                SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+                FROM (
+                  SELECT `empty`, `unknown`, `__hw_w`
+                  FROM (
+                    SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                    FROM (
+                      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                      FROM (
+                        SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                        FROM (
+                          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                          FROM `__hw_src_1_new` ) AS t18
+                        UNION ALL
+                        SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                        FROM (
+                          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                          FROM `__hw_src_1_old` ) AS t19 ) AS t20 ) AS t21
+                    GROUP BY `empty`, `unknown` ) AS t22
+                  WHERE `__hw_w` <> 0 ) AS t23
+                INNER JOIN (
+                  SELECT `k`, `x`
+                  FROM (
+                    SELECT `k`, `x`
+                    FROM `__hw_src_0_new` ) AS t24
+                  LEFT ANTI JOIN (
+                    SELECT `y`
+                    FROM `__hw_src_1_new` ) AS t25
+                    ON `k` = `y` ) AS t26
+                  ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t27
+              GROUP BY `k`, `x`, `empty`, `unknown` ) AS t28
+            WHERE `__hw_w` <> 0 ) AS t29
+            ON `k` IS NOT DISTINCT FROM `__hw_f2`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS t30
+            LEFT SEMI JOIN (
+              SELECT DISTINCT
+                `k` AS `__hw_f2`
+              FROM (
+                SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`, `__hw_w`
+                    FROM (
+                      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                      FROM (
+                        SELECT `k`, `x`, `__hw_w`
+                        FROM (
+                          SELECT `k`, `x`, `__hw_w`
+                          FROM (
+                            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                            FROM `__hw_src_0_delta`
+                            GROUP BY `k`, `x` ) AS t31
+                          WHERE `__hw_w` <> 0 ) AS t32
+                        LEFT ANTI JOIN (
+                          SELECT `y`
+                          FROM `__hw_src_1_new`
+                          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t33
+                          ON `k` = `y`
+                        UNION ALL
+                        SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                        FROM (
+                          SELECT `k`, `x`
+                          FROM `__hw_src_0_old`
+                          WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t34
+                        LEFT SEMI JOIN (
+                          SELECT `y`, `__hw_w`
+                          FROM `__hw_stage_1` ) AS t35
+                          ON `k` = `y`
+                        LEFT ANTI JOIN (
+                          SELECT `y`
+                          FROM `__hw_stage_3` ) AS t36
+                          ON `k` = `y`
+                        LEFT SEMI JOIN (
+                          SELECT `y`
+                          FROM `__hw_stage_2` ) AS t37
+                          ON `k` = `y`
+                        UNION ALL
+                        SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                        FROM (
+                          SELECT `k`, `x`
+                          FROM `__hw_src_0_old`
+                          WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t38
+                        LEFT SEMI JOIN (
+                          SELECT `y`, `__hw_w`
+                          FROM `__hw_stage_1` ) AS t39
+                          ON `k` = `y`
+                        LEFT SEMI JOIN (
+                          SELECT `y`
+                          FROM `__hw_stage_3` ) AS t40
+                          ON `k` = `y`
+                        LEFT ANTI JOIN (
+                          SELECT `y`
+                          FROM `__hw_stage_2` ) AS t41
+                          ON `k` = `y` ) AS t42
+                      GROUP BY `k`, `x` ) AS t43
+                    WHERE `__hw_w` <> 0 ) AS t44
+                  INNER JOIN (
+                    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+                    FROM (
+                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                      FROM `__hw_src_1_old` ) AS t45 ) AS t46
+                    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+                  UNION ALL
+                  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+                  FROM (
+                    SELECT `empty`, `unknown`, `__hw_w`
+                    FROM (
+                      SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                      FROM (
+                        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                        FROM (
+                          SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                          FROM (
+                            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                            FROM `__hw_src_1_new` ) AS t47
+                          UNION ALL
+                          SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                          FROM (
+                            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                            FROM `__hw_src_1_old` ) AS t48 ) AS t49 ) AS t50
+                      GROUP BY `empty`, `unknown` ) AS t51
+                    WHERE `__hw_w` <> 0 ) AS t52
+                  INNER JOIN (
+                    SELECT `k`, `x`
+                    FROM (
+                      SELECT `k`, `x`
+                      FROM `__hw_src_0_new` ) AS t53
+                    LEFT ANTI JOIN (
+                      SELECT `y`
+                      FROM `__hw_src_1_new` ) AS t54
+                      ON `k` = `y` ) AS t55
+                    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t56
+                GROUP BY `k`, `x`, `empty`, `unknown` ) AS t57
+              WHERE `__hw_w` <> 0 ) AS t58
+              ON `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t59
+            ON `k` = `y`
+          INNER JOIN (
+            SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t60 ) AS t61
+            ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t62
+        UNION ALL
+        SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `g`, `v`, `n`
+          FROM `__hw_target` ) AS t63
+        LEFT SEMI JOIN (
+          SELECT DISTINCT
+            `k` AS `__hw_f2`
+          FROM (
+            SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+              FROM (
+                SELECT `k`, `x`, `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`, `__hw_w`
+                    FROM (
+                      SELECT `k`, `x`, `__hw_w`
+                      FROM (
+                        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                        FROM `__hw_src_0_delta`
+                        GROUP BY `k`, `x` ) AS t64
+                      WHERE `__hw_w` <> 0 ) AS t65
+                    LEFT ANTI JOIN (
+                      SELECT `y`
+                      FROM `__hw_src_1_new`
+                      WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t66
+                      ON `k` = `y`
+                    UNION ALL
+                    SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                    FROM (
+                      SELECT `k`, `x`
+                      FROM `__hw_src_0_old`
+                      WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t67
+                    LEFT SEMI JOIN (
+                      SELECT `y`, `__hw_w`
+                      FROM `__hw_stage_1` ) AS t68
+                      ON `k` = `y`
+                    LEFT ANTI JOIN (
+                      SELECT `y`
+                      FROM `__hw_stage_3` ) AS t69
+                      ON `k` = `y`
+                    LEFT SEMI JOIN (
+                      SELECT `y`
+                      FROM `__hw_stage_2` ) AS t70
+                      ON `k` = `y`
+                    UNION ALL
+                    SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                    FROM (
+                      SELECT `k`, `x`
+                      FROM `__hw_src_0_old`
+                      WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t71
+                    LEFT SEMI JOIN (
+                      SELECT `y`, `__hw_w`
+                      FROM `__hw_stage_1` ) AS t72
+                      ON `k` = `y`
+                    LEFT SEMI JOIN (
+                      SELECT `y`
+                      FROM `__hw_stage_3` ) AS t73
+                      ON `k` = `y`
+                    LEFT ANTI JOIN (
+                      SELECT `y`
+                      FROM `__hw_stage_2` ) AS t74
+                      ON `k` = `y` ) AS t75
+                  GROUP BY `k`, `x` ) AS t76
+                WHERE `__hw_w` <> 0 ) AS t77
+              INNER JOIN (
+                SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+                FROM (
+                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                  FROM `__hw_src_1_old` ) AS t78 ) AS t79
+                ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+              UNION ALL
+              SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+              FROM (
+                SELECT `empty`, `unknown`, `__hw_w`
+                FROM (
+                  SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                  FROM (
+                    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                    FROM (
+                      SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                      FROM (
+                        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                        FROM `__hw_src_1_new` ) AS t80
+                      UNION ALL
+                      SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                      FROM (
+                        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                        FROM `__hw_src_1_old` ) AS t81 ) AS t82 ) AS t83
+                  GROUP BY `empty`, `unknown` ) AS t84
+                WHERE `__hw_w` <> 0 ) AS t85
+              INNER JOIN (
+                SELECT `k`, `x`
+                FROM (
+                  SELECT `k`, `x`
+                  FROM `__hw_src_0_new` ) AS t86
+                LEFT ANTI JOIN (
+                  SELECT `y`
+                  FROM `__hw_src_1_new` ) AS t87
+                  ON `k` = `y` ) AS t88
+                ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t89
+            GROUP BY `k`, `x`, `empty`, `unknown` ) AS t90
+          WHERE `__hw_w` <> 0 ) AS t91
+          ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t92
+      GROUP BY `g`, `v`, `n` ) AS t93
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t94
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_3', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_3', 'n', `n`) ) AS t2
+    FROM `__hw_target` ) AS t95
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
-    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
+    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t96
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`, `n`
@@ -1354,10 +2033,342 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_3`
-        WHERE `__hw_w` > 0 ) AS t4
+        FROM (
+          SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k` AS `g`, `x` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_new` ) AS t97
+              LEFT SEMI JOIN (
+                SELECT DISTINCT
+                  `k` AS `__hw_f2`
+                FROM (
+                  SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+                    FROM (
+                      SELECT `k`, `x`, `__hw_w`
+                      FROM (
+                        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                        FROM (
+                          SELECT `k`, `x`, `__hw_w`
+                          FROM (
+                            SELECT `k`, `x`, `__hw_w`
+                            FROM (
+                              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                              FROM `__hw_src_0_delta`
+                              GROUP BY `k`, `x` ) AS t98
+                            WHERE `__hw_w` <> 0 ) AS t99
+                          LEFT ANTI JOIN (
+                            SELECT `y`
+                            FROM `__hw_src_1_new`
+                            WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t100
+                            ON `k` = `y`
+                          UNION ALL
+                          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                          FROM (
+                            SELECT `k`, `x`
+                            FROM `__hw_src_0_old`
+                            WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t101
+                          LEFT SEMI JOIN (
+                            SELECT `y`, `__hw_w`
+                            FROM `__hw_stage_1` ) AS t102
+                            ON `k` = `y`
+                          LEFT ANTI JOIN (
+                            SELECT `y`
+                            FROM `__hw_stage_3` ) AS t103
+                            ON `k` = `y`
+                          LEFT SEMI JOIN (
+                            SELECT `y`
+                            FROM `__hw_stage_2` ) AS t104
+                            ON `k` = `y`
+                          UNION ALL
+                          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                          FROM (
+                            SELECT `k`, `x`
+                            FROM `__hw_src_0_old`
+                            WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t105
+                          LEFT SEMI JOIN (
+                            SELECT `y`, `__hw_w`
+                            FROM `__hw_stage_1` ) AS t106
+                            ON `k` = `y`
+                          LEFT SEMI JOIN (
+                            SELECT `y`
+                            FROM `__hw_stage_3` ) AS t107
+                            ON `k` = `y`
+                          LEFT ANTI JOIN (
+                            SELECT `y`
+                            FROM `__hw_stage_2` ) AS t108
+                            ON `k` = `y` ) AS t109
+                        GROUP BY `k`, `x` ) AS t110
+                      WHERE `__hw_w` <> 0 ) AS t111
+                    INNER JOIN (
+                      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+                      FROM (
+                        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                        FROM `__hw_src_1_old` ) AS t112 ) AS t113
+                      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+                    UNION ALL
+                    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+                    FROM (
+                      SELECT `empty`, `unknown`, `__hw_w`
+                      FROM (
+                        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                        FROM (
+                          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                          FROM (
+                            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                            FROM (
+                              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                              FROM `__hw_src_1_new` ) AS t114
+                            UNION ALL
+                            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                            FROM (
+                              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                              FROM `__hw_src_1_old` ) AS t115 ) AS t116 ) AS t117
+                        GROUP BY `empty`, `unknown` ) AS t118
+                      WHERE `__hw_w` <> 0 ) AS t119
+                    INNER JOIN (
+                      SELECT `k`, `x`
+                      FROM (
+                        SELECT `k`, `x`
+                        FROM `__hw_src_0_new` ) AS t120
+                      LEFT ANTI JOIN (
+                        SELECT `y`
+                        FROM `__hw_src_1_new` ) AS t121
+                        ON `k` = `y` ) AS t122
+                      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t123
+                  GROUP BY `k`, `x`, `empty`, `unknown` ) AS t124
+                WHERE `__hw_w` <> 0 ) AS t125
+                ON `k` IS NOT DISTINCT FROM `__hw_f2`
+              LEFT ANTI JOIN (
+                SELECT `y`
+                FROM (
+                  SELECT `y`
+                  FROM `__hw_src_1_new` ) AS t126
+                LEFT SEMI JOIN (
+                  SELECT DISTINCT
+                    `k` AS `__hw_f2`
+                  FROM (
+                    SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                    FROM (
+                      SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+                      FROM (
+                        SELECT `k`, `x`, `__hw_w`
+                        FROM (
+                          SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                          FROM (
+                            SELECT `k`, `x`, `__hw_w`
+                            FROM (
+                              SELECT `k`, `x`, `__hw_w`
+                              FROM (
+                                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                                FROM `__hw_src_0_delta`
+                                GROUP BY `k`, `x` ) AS t127
+                              WHERE `__hw_w` <> 0 ) AS t128
+                            LEFT ANTI JOIN (
+                              SELECT `y`
+                              FROM `__hw_src_1_new`
+                              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t129
+                              ON `k` = `y`
+                            UNION ALL
+                            SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                            FROM (
+                              SELECT `k`, `x`
+                              FROM `__hw_src_0_old`
+                              WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t130
+                            LEFT SEMI JOIN (
+                              SELECT `y`, `__hw_w`
+                              FROM `__hw_stage_1` ) AS t131
+                              ON `k` = `y`
+                            LEFT ANTI JOIN (
+                              SELECT `y`
+                              FROM `__hw_stage_3` ) AS t132
+                              ON `k` = `y`
+                            LEFT SEMI JOIN (
+                              SELECT `y`
+                              FROM `__hw_stage_2` ) AS t133
+                              ON `k` = `y`
+                            UNION ALL
+                            SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                            FROM (
+                              SELECT `k`, `x`
+                              FROM `__hw_src_0_old`
+                              WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t134
+                            LEFT SEMI JOIN (
+                              SELECT `y`, `__hw_w`
+                              FROM `__hw_stage_1` ) AS t135
+                              ON `k` = `y`
+                            LEFT SEMI JOIN (
+                              SELECT `y`
+                              FROM `__hw_stage_3` ) AS t136
+                              ON `k` = `y`
+                            LEFT ANTI JOIN (
+                              SELECT `y`
+                              FROM `__hw_stage_2` ) AS t137
+                              ON `k` = `y` ) AS t138
+                          GROUP BY `k`, `x` ) AS t139
+                        WHERE `__hw_w` <> 0 ) AS t140
+                      INNER JOIN (
+                        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+                        FROM (
+                          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                          FROM `__hw_src_1_old` ) AS t141 ) AS t142
+                        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+                      UNION ALL
+                      SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+                      FROM (
+                        SELECT `empty`, `unknown`, `__hw_w`
+                        FROM (
+                          SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                          FROM (
+                            SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                            FROM (
+                              SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                              FROM (
+                                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                                FROM `__hw_src_1_new` ) AS t143
+                              UNION ALL
+                              SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                              FROM (
+                                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                                FROM `__hw_src_1_old` ) AS t144 ) AS t145 ) AS t146
+                          GROUP BY `empty`, `unknown` ) AS t147
+                        WHERE `__hw_w` <> 0 ) AS t148
+                      INNER JOIN (
+                        SELECT `k`, `x`
+                        FROM (
+                          SELECT `k`, `x`
+                          FROM `__hw_src_0_new` ) AS t149
+                        LEFT ANTI JOIN (
+                          SELECT `y`
+                          FROM `__hw_src_1_new` ) AS t150
+                          ON `k` = `y` ) AS t151
+                        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t152
+                    GROUP BY `k`, `x`, `empty`, `unknown` ) AS t153
+                  WHERE `__hw_w` <> 0 ) AS t154
+                  ON `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t155
+                ON `k` = `y`
+              INNER JOIN (
+                SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+                FROM (
+                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                  FROM `__hw_src_1_new` ) AS t156 ) AS t157
+                ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t158
+            UNION ALL
+            SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `g`, `v`, `n`
+              FROM `__hw_target` ) AS t159
+            LEFT SEMI JOIN (
+              SELECT DISTINCT
+                `k` AS `__hw_f2`
+              FROM (
+                SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`, `__hw_w`
+                    FROM (
+                      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                      FROM (
+                        SELECT `k`, `x`, `__hw_w`
+                        FROM (
+                          SELECT `k`, `x`, `__hw_w`
+                          FROM (
+                            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                            FROM `__hw_src_0_delta`
+                            GROUP BY `k`, `x` ) AS t160
+                          WHERE `__hw_w` <> 0 ) AS t161
+                        LEFT ANTI JOIN (
+                          SELECT `y`
+                          FROM `__hw_src_1_new`
+                          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t162
+                          ON `k` = `y`
+                        UNION ALL
+                        SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                        FROM (
+                          SELECT `k`, `x`
+                          FROM `__hw_src_0_old`
+                          WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t163
+                        LEFT SEMI JOIN (
+                          SELECT `y`, `__hw_w`
+                          FROM `__hw_stage_1` ) AS t164
+                          ON `k` = `y`
+                        LEFT ANTI JOIN (
+                          SELECT `y`
+                          FROM `__hw_stage_3` ) AS t165
+                          ON `k` = `y`
+                        LEFT SEMI JOIN (
+                          SELECT `y`
+                          FROM `__hw_stage_2` ) AS t166
+                          ON `k` = `y`
+                        UNION ALL
+                        SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                        FROM (
+                          SELECT `k`, `x`
+                          FROM `__hw_src_0_old`
+                          WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t167
+                        LEFT SEMI JOIN (
+                          SELECT `y`, `__hw_w`
+                          FROM `__hw_stage_1` ) AS t168
+                          ON `k` = `y`
+                        LEFT SEMI JOIN (
+                          SELECT `y`
+                          FROM `__hw_stage_3` ) AS t169
+                          ON `k` = `y`
+                        LEFT ANTI JOIN (
+                          SELECT `y`
+                          FROM `__hw_stage_2` ) AS t170
+                          ON `k` = `y` ) AS t171
+                      GROUP BY `k`, `x` ) AS t172
+                    WHERE `__hw_w` <> 0 ) AS t173
+                  INNER JOIN (
+                    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+                    FROM (
+                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                      FROM `__hw_src_1_old` ) AS t174 ) AS t175
+                    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+                  UNION ALL
+                  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+                  FROM (
+                    SELECT `empty`, `unknown`, `__hw_w`
+                    FROM (
+                      SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+                      FROM (
+                        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                        FROM (
+                          SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                          FROM (
+                            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                            FROM `__hw_src_1_new` ) AS t176
+                          UNION ALL
+                          SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                          FROM (
+                            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                            FROM `__hw_src_1_old` ) AS t177 ) AS t178 ) AS t179
+                      GROUP BY `empty`, `unknown` ) AS t180
+                    WHERE `__hw_w` <> 0 ) AS t181
+                  INNER JOIN (
+                    SELECT `k`, `x`
+                    FROM (
+                      SELECT `k`, `x`
+                      FROM `__hw_src_0_new` ) AS t182
+                    LEFT ANTI JOIN (
+                      SELECT `y`
+                      FROM `__hw_src_1_new` ) AS t183
+                      ON `k` = `y` ) AS t184
+                    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t185
+                GROUP BY `k`, `x`, `empty`, `unknown` ) AS t186
+              WHERE `__hw_w` <> 0 ) AS t187
+              ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t188
+          GROUP BY `g`, `v`, `n` ) AS t189
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t190
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g191 AS `__hw_copy` ) AS t192 ) AS t193 ) AS t194
 
 -- statement
 MERGE INTO `__hw_target` AS t

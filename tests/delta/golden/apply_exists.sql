@@ -18,8 +18,15 @@ WHERE ( `x` = 1 OR `has` )
 -- changed: l append, r append; apply: bag
 
 -- __hw_stage_1
-SELECT `k`, `x`, `__hw_w`
-FROM `__hw_src_0_delta`
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_src_0_delta` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_2
 SELECT DISTINCT
@@ -65,17 +72,12 @@ FROM (
   SELECT `k`, `x`, `__hw_w`, EXISTS(
       SELECT `k_1`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t3
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`
+        FROM `__hw_stage_1` ) AS t2
       WHERE `k_1` = `k` ) AS `has`
   FROM (
     SELECT `k`, `x`, `__hw_w`
-    FROM `__hw_stage_1` ) AS t1 ) AS t4
+    FROM `__hw_src_0_delta` ) AS t1 ) AS t3
 
 -- __hw_stage_5
 SELECT `g`, `v`, `__hw_w`
@@ -144,11 +146,22 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
 SELECT DISTINCT
   `k` AS `__hw_f3`
 FROM `__hw_src_1_delta`
 
--- __hw_stage_3
+-- __hw_stage_4
 SELECT `k`, `x`, `has`, `__hw_f2`
 FROM (
   SELECT `k`, `x`, `has`, EXISTS(
@@ -158,7 +171,7 @@ FROM (
         FROM `__hw_src_1_old` ) AS t6
       LEFT SEMI JOIN (
         SELECT `__hw_f3`
-        FROM `__hw_stage_2` ) AS t7
+        FROM `__hw_stage_3` ) AS t7
         ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
       WHERE `k_1` = `k` ) AS `__hw_f2`
   FROM (
@@ -169,7 +182,7 @@ FROM (
           FROM `__hw_src_1_new` ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f3`
-          FROM `__hw_stage_2` ) AS t4
+          FROM `__hw_stage_3` ) AS t4
           ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
         WHERE `k_1` = `k` ) AS `has`
     FROM (
@@ -177,57 +190,52 @@ FROM (
       FROM `__hw_src_0_old` ) AS t1
     LEFT SEMI JOIN (
       SELECT `__hw_f3`
-      FROM `__hw_stage_2` ) AS t2
+      FROM `__hw_stage_3` ) AS t2
       ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
 WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
 
--- __hw_stage_4
+-- __hw_stage_5
 SELECT `k`, `x`, `has`, `__hw_w`
 FROM (
   SELECT `k`, `x`, `__hw_w`, EXISTS(
       SELECT `k_1`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t3
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`
+        FROM `__hw_stage_2` ) AS t2
       WHERE `k_1` = `k` ) AS `has`
   FROM (
     SELECT `k`, `x`, `__hw_w`
-    FROM `__hw_stage_1` ) AS t1 ) AS t4
+    FROM `__hw_stage_1` ) AS t1 ) AS t3
 
--- __hw_stage_5
+-- __hw_stage_6
 SELECT `g`, `v`, `__hw_w`
 FROM (
   SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `k`, `x`, `has`, `__hw_w`
-    FROM `__hw_stage_4`
+    FROM `__hw_stage_5`
     UNION ALL
     SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3`
+    FROM `__hw_stage_4`
     UNION ALL
     SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3` ) AS t1
+    FROM `__hw_stage_4` ) AS t1
   WHERE ( `x` = 1 OR `has` )
   GROUP BY `k`, `x` ) AS t2
 WHERE `__hw_w` <> 0
 
--- __hw_stage_6
+-- __hw_stage_7
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_5`
+    FROM `__hw_stage_6`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_5', 'g', `g`) AND __HW_AMONG('__hw_stage_5', 'v', `v`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_6', 'g', `g`) AND __HW_AMONG('__hw_stage_6', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -240,7 +248,7 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_5`
+        FROM `__hw_stage_6`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -249,8 +257,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_6` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_6', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_7` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_7', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -682,11 +690,22 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
 SELECT DISTINCT
   `k` AS `__hw_f3`
 FROM `__hw_src_1_delta`
 
--- __hw_stage_3
+-- __hw_stage_4
 SELECT `k`, `x`, `has`, `__hw_f2`
 FROM (
   SELECT `k`, `x`, `has`, EXISTS(
@@ -696,7 +715,7 @@ FROM (
         FROM `__hw_src_1_old` ) AS t6
       LEFT SEMI JOIN (
         SELECT `__hw_f3`
-        FROM `__hw_stage_2` ) AS t7
+        FROM `__hw_stage_3` ) AS t7
         ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
       WHERE `k_1` = `k` ) AS `__hw_f2`
   FROM (
@@ -707,7 +726,7 @@ FROM (
           FROM `__hw_src_1_new` ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f3`
-          FROM `__hw_stage_2` ) AS t4
+          FROM `__hw_stage_3` ) AS t4
           ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
         WHERE `k_1` = `k` ) AS `has`
     FROM (
@@ -715,50 +734,45 @@ FROM (
       FROM `__hw_src_0_old` ) AS t1
     LEFT SEMI JOIN (
       SELECT `__hw_f3`
-      FROM `__hw_stage_2` ) AS t2
+      FROM `__hw_stage_3` ) AS t2
       ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
 WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
 
--- __hw_stage_4
+-- __hw_stage_5
 SELECT `k`, `x`, `has`, `__hw_w`
 FROM (
   SELECT `k`, `x`, `__hw_w`, EXISTS(
       SELECT `k_1`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t3
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`
+        FROM `__hw_stage_2` ) AS t2
       WHERE `k_1` = `k` ) AS `has`
   FROM (
     SELECT `k`, `x`, `__hw_w`
-    FROM `__hw_stage_1` ) AS t1 ) AS t4
+    FROM `__hw_stage_1` ) AS t1 ) AS t3
 
--- __hw_stage_5
+-- __hw_stage_6
 SELECT DISTINCT
   `k` AS `__hw_f4`
 FROM (
   SELECT `k`, `x`, `has`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `k`, `x`, `has`, `__hw_w`
-    FROM `__hw_stage_4`
+    FROM `__hw_stage_5`
     UNION ALL
     SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3`
+    FROM `__hw_stage_4`
     UNION ALL
     SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3` ) AS t1
+    FROM `__hw_stage_4` ) AS t1
   GROUP BY `k`, `x`, `has` ) AS t2
 WHERE `__hw_w` <> 0
 
--- __hw_stage_6
+-- __hw_stage_7
 SELECT `__hw_f4`, `g`, `n`, `__hw_here`
 FROM (
   SELECT `__hw_f4`
-  FROM `__hw_stage_5` ) AS t1
+  FROM `__hw_stage_6` ) AS t1
 LEFT JOIN (
   SELECT `k` AS `g`, `n`, TRUE AS `__hw_here`
   FROM (
@@ -773,10 +787,10 @@ LEFT JOIN (
       FROM (
         SELECT `k`, `x`
         FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_5', '__hw_f4', `k`) ) AS t2
+        WHERE __HW_AMONG('__hw_stage_6', '__hw_f4', `k`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f4`
-        FROM `__hw_stage_5` ) AS t3
+        FROM `__hw_stage_6` ) AS t3
         ON `k` IS NOT DISTINCT FROM `__hw_f4` ) AS t5
     WHERE ( `x` = 1 OR `has` )
     GROUP BY `k` ) AS t6 ) AS t7
@@ -786,8 +800,8 @@ LEFT JOIN (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f4`, `g`, `n`, `__hw_here`
-FROM `__hw_stage_6` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f4` AND __HW_AMONG('__hw_stage_6', '__hw_f4', t.`g`)
+FROM `__hw_stage_7` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f4` AND __HW_AMONG('__hw_stage_7', '__hw_f4', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -823,11 +837,22 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
 SELECT DISTINCT
   `k` AS `__hw_f3`
 FROM `__hw_src_1_delta`
 
--- __hw_stage_3
+-- __hw_stage_4
 SELECT `k`, `x`, `has`, `__hw_f2`
 FROM (
   SELECT `k`, `x`, `has`, EXISTS(
@@ -837,7 +862,7 @@ FROM (
         FROM `__hw_src_1_old` ) AS t6
       LEFT SEMI JOIN (
         SELECT `__hw_f3`
-        FROM `__hw_stage_2` ) AS t7
+        FROM `__hw_stage_3` ) AS t7
         ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
       WHERE `k_1` = `k` ) AS `__hw_f2`
   FROM (
@@ -848,7 +873,7 @@ FROM (
           FROM `__hw_src_1_new` ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f3`
-          FROM `__hw_stage_2` ) AS t4
+          FROM `__hw_stage_3` ) AS t4
           ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
         WHERE `k_1` = `k` ) AS `has`
     FROM (
@@ -856,46 +881,52 @@ FROM (
       FROM `__hw_src_0_old` ) AS t1
     LEFT SEMI JOIN (
       SELECT `__hw_f3`
-      FROM `__hw_stage_2` ) AS t2
+      FROM `__hw_stage_3` ) AS t2
       ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
 WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
 
--- __hw_stage_4
+-- __hw_stage_5
 SELECT `k`, `x`, `has`, `__hw_w`
 FROM (
   SELECT `k`, `x`, `__hw_w`, EXISTS(
       SELECT `k_1`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t3
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`
+        FROM `__hw_stage_2` ) AS t2
       WHERE `k_1` = `k` ) AS `has`
   FROM (
     SELECT `k`, `x`, `__hw_w`
-    FROM `__hw_stage_1` ) AS t1 ) AS t4
+    FROM `__hw_stage_1` ) AS t1 ) AS t3
 
--- __hw_stage_5
+-- __hw_stage_6
 SELECT DISTINCT
   `k` AS `__hw_f4`
 FROM (
   SELECT `k`, `x`, `has`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `k`, `x`, `has`, `__hw_w`
-    FROM `__hw_stage_4`
+    FROM `__hw_stage_5`
     UNION ALL
     SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3`
+    FROM `__hw_stage_4`
     UNION ALL
     SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3` ) AS t1
+    FROM `__hw_stage_4` ) AS t1
   GROUP BY `k`, `x`, `has` ) AS t2
 WHERE `__hw_w` <> 0
 
--- __hw_stage_6
+-- __hw_stage_7
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_6', '__hw_f4', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f4`
+  FROM `__hw_stage_6` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f4`
+
+-- __hw_stage_8
 SELECT `k` AS `g`, `x` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
 FROM (
   SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
@@ -904,52 +935,47 @@ FROM (
         SELECT `k_1`
         FROM (
           SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t3
+          FROM `__hw_src_1_new` ) AS t2
         WHERE `k_1` = `k` ) AS `has`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new`
-      WHERE __HW_AMONG('__hw_stage_5', '__hw_f4', `k`) ) AS t1
-    LEFT SEMI JOIN (
-      SELECT `__hw_f4`
-      FROM `__hw_stage_5` ) AS t2
-      ON `k` IS NOT DISTINCT FROM `__hw_f4` ) AS t4
-  WHERE ( `x` = 1 OR `has` ) ) AS t5
+      FROM `__hw_stage_7` ) AS t1 ) AS t3
+  WHERE ( `x` = 1 OR `has` ) ) AS t4
 
--- __hw_stage_7
+-- __hw_stage_9
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_6`
+    FROM `__hw_stage_8`
     UNION ALL
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
       FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_5', '__hw_f4', `g`) ) AS t1
+      WHERE __HW_AMONG('__hw_stage_6', '__hw_f4', `g`) ) AS t1
     LEFT SEMI JOIN (
       SELECT `__hw_f4`
-      FROM `__hw_stage_5` ) AS t2
+      FROM `__hw_stage_6` ) AS t2
       ON `g` IS NOT DISTINCT FROM `__hw_f4` ) AS t3
   GROUP BY `g`, `v`, `n` ) AS t4
 WHERE `__hw_w` <> 0
 
--- __hw_stage_8
+-- __hw_stage_10
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_7`
+    FROM `__hw_stage_9`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_7', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_7', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_7', 'n', `n`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_9', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_9', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_9', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -964,7 +990,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_7`
+        FROM `__hw_stage_9`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -973,8 +999,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_8` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_8', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_10` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_10', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

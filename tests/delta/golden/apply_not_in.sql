@@ -597,6 +597,17 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_3
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f2`
+  FROM `__hw_stage_2` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f2`
+
+-- __hw_stage_4
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
@@ -610,40 +621,35 @@ FROM (
             FROM `__hw_src_1_new` ) AS `not_in`
         FROM (
           SELECT `k`, `x`
-          FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `k`) ) AS t1
-        LEFT SEMI JOIN (
-          SELECT `__hw_f2`
-          FROM `__hw_stage_2` ) AS t2
-          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t3
-      WHERE ( `x` = 1 OR `not_in` ) ) AS t4
+          FROM `__hw_stage_3` ) AS t1 ) AS t2
+      WHERE ( `x` = 1 OR `not_in` ) ) AS t3
     UNION ALL
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
       FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `g`) ) AS t5
+      WHERE __HW_AMONG('__hw_stage_2', '__hw_f2', `g`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f2`
-      FROM `__hw_stage_2` ) AS t6
-      ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t7
-  GROUP BY `g`, `v`, `n` ) AS t8
+      FROM `__hw_stage_2` ) AS t5
+      ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t6
+  GROUP BY `g`, `v`, `n` ) AS t7
 WHERE `__hw_w` <> 0
 
--- __hw_stage_4
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_3`
+    FROM `__hw_stage_4`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_3', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_3', 'n', `n`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_4', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_4', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -658,7 +664,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_3`
+        FROM `__hw_stage_4`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -667,8 +673,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -17,8 +17,15 @@ FROM (
 -- changed: l append, r append; apply: bag
 
 -- __hw_stage_1
-SELECT `k`, `__hw_w`
-FROM `__hw_src_0_delta`
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_src_0_delta` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_2
 SELECT DISTINCT
@@ -64,17 +71,12 @@ FROM (
   SELECT `k`, `__hw_w`, (
       SELECT COUNT(*) AS `count`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t3
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`
+        FROM `__hw_stage_1` ) AS t2
       WHERE `k_1` = `k` ) AS `count_1`
   FROM (
     SELECT `k`, `__hw_w`
-    FROM `__hw_stage_1` ) AS t1 ) AS t4
+    FROM `__hw_src_0_delta` ) AS t1 ) AS t3
 
 -- __hw_stage_5
 SELECT `g`, `v`, `__hw_w`
@@ -142,11 +144,22 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
 SELECT DISTINCT
   `k` AS `__hw_f3`
 FROM `__hw_src_1_delta`
 
--- __hw_stage_3
+-- __hw_stage_4
 SELECT `k`, `count_1`, `__hw_f2`
 FROM (
   SELECT `k`, `count_1`, (
@@ -156,7 +169,7 @@ FROM (
         FROM `__hw_src_1_old` ) AS t6
       LEFT SEMI JOIN (
         SELECT `__hw_f3`
-        FROM `__hw_stage_2` ) AS t7
+        FROM `__hw_stage_3` ) AS t7
         ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
       WHERE `k_1` = `k` ) AS `__hw_f2`
   FROM (
@@ -167,7 +180,7 @@ FROM (
           FROM `__hw_src_1_new` ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f3`
-          FROM `__hw_stage_2` ) AS t4
+          FROM `__hw_stage_3` ) AS t4
           ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
         WHERE `k_1` = `k` ) AS `count_1`
     FROM (
@@ -175,56 +188,51 @@ FROM (
       FROM `__hw_src_0_old` ) AS t1
     LEFT SEMI JOIN (
       SELECT `__hw_f3`
-      FROM `__hw_stage_2` ) AS t2
+      FROM `__hw_stage_3` ) AS t2
       ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
 WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `count_1`
 
--- __hw_stage_4
+-- __hw_stage_5
 SELECT `k`, `count_1`, `__hw_w`
 FROM (
   SELECT `k`, `__hw_w`, (
       SELECT COUNT(*) AS `count`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t3
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`
+        FROM `__hw_stage_2` ) AS t2
       WHERE `k_1` = `k` ) AS `count_1`
   FROM (
     SELECT `k`, `__hw_w`
-    FROM `__hw_stage_1` ) AS t1 ) AS t4
+    FROM `__hw_stage_1` ) AS t1 ) AS t3
 
--- __hw_stage_5
+-- __hw_stage_6
 SELECT `g`, `v`, `__hw_w`
 FROM (
   SELECT `k` AS `g`, `count_1` AS `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `k`, `count_1`, `__hw_w`
-    FROM `__hw_stage_4`
+    FROM `__hw_stage_5`
     UNION ALL
     SELECT `k`, `count_1`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3`
+    FROM `__hw_stage_4`
     UNION ALL
     SELECT `k`, `__hw_f2` AS `count_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3` ) AS t1
+    FROM `__hw_stage_4` ) AS t1
   GROUP BY `k`, `count_1` ) AS t2
 WHERE `__hw_w` <> 0
 
--- __hw_stage_6
+-- __hw_stage_7
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS BIGINT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_5`
+    FROM `__hw_stage_6`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_5', 'g', `g`) AND __HW_AMONG('__hw_stage_5', 'v', `v`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_6', 'g', `g`) AND __HW_AMONG('__hw_stage_6', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -237,7 +245,7 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_5`
+        FROM `__hw_stage_6`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -246,8 +254,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_6` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_6', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_7` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_7', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -672,11 +680,22 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
 SELECT DISTINCT
   `k` AS `__hw_f3`
 FROM `__hw_src_1_delta`
 
--- __hw_stage_3
+-- __hw_stage_4
 SELECT `k`, `count_1`, `__hw_f2`
 FROM (
   SELECT `k`, `count_1`, (
@@ -686,7 +705,7 @@ FROM (
         FROM `__hw_src_1_old` ) AS t6
       LEFT SEMI JOIN (
         SELECT `__hw_f3`
-        FROM `__hw_stage_2` ) AS t7
+        FROM `__hw_stage_3` ) AS t7
         ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
       WHERE `k_1` = `k` ) AS `__hw_f2`
   FROM (
@@ -697,7 +716,7 @@ FROM (
           FROM `__hw_src_1_new` ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f3`
-          FROM `__hw_stage_2` ) AS t4
+          FROM `__hw_stage_3` ) AS t4
           ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
         WHERE `k_1` = `k` ) AS `count_1`
     FROM (
@@ -705,50 +724,45 @@ FROM (
       FROM `__hw_src_0_old` ) AS t1
     LEFT SEMI JOIN (
       SELECT `__hw_f3`
-      FROM `__hw_stage_2` ) AS t2
+      FROM `__hw_stage_3` ) AS t2
       ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
 WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `count_1`
 
--- __hw_stage_4
+-- __hw_stage_5
 SELECT `k`, `count_1`, `__hw_w`
 FROM (
   SELECT `k`, `__hw_w`, (
       SELECT COUNT(*) AS `count`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t3
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`
+        FROM `__hw_stage_2` ) AS t2
       WHERE `k_1` = `k` ) AS `count_1`
   FROM (
     SELECT `k`, `__hw_w`
-    FROM `__hw_stage_1` ) AS t1 ) AS t4
+    FROM `__hw_stage_1` ) AS t1 ) AS t3
 
--- __hw_stage_5
+-- __hw_stage_6
 SELECT DISTINCT
   `k` AS `__hw_f4`
 FROM (
   SELECT `k`, `count_1`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `k`, `count_1`, `__hw_w`
-    FROM `__hw_stage_4`
+    FROM `__hw_stage_5`
     UNION ALL
     SELECT `k`, `count_1`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3`
+    FROM `__hw_stage_4`
     UNION ALL
     SELECT `k`, `__hw_f2` AS `count_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3` ) AS t1
+    FROM `__hw_stage_4` ) AS t1
   GROUP BY `k`, `count_1` ) AS t2
 WHERE `__hw_w` <> 0
 
--- __hw_stage_6
+-- __hw_stage_7
 SELECT `__hw_f4`, `g`, `n`, `__hw_here`
 FROM (
   SELECT `__hw_f4`
-  FROM `__hw_stage_5` ) AS t1
+  FROM `__hw_stage_6` ) AS t1
 LEFT JOIN (
   SELECT `k` AS `g`, `n`, TRUE AS `__hw_here`
   FROM (
@@ -763,10 +777,10 @@ LEFT JOIN (
       FROM (
         SELECT `k`
         FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_5', '__hw_f4', `k`) ) AS t2
+        WHERE __HW_AMONG('__hw_stage_6', '__hw_f4', `k`) ) AS t2
       LEFT SEMI JOIN (
         SELECT `__hw_f4`
-        FROM `__hw_stage_5` ) AS t3
+        FROM `__hw_stage_6` ) AS t3
         ON `k` IS NOT DISTINCT FROM `__hw_f4` ) AS t5
     GROUP BY `k` ) AS t6 ) AS t7
   ON `g` IS NOT DISTINCT FROM `__hw_f4`
@@ -775,8 +789,8 @@ LEFT JOIN (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f4`, `g`, `n`, `__hw_here`
-FROM `__hw_stage_6` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f4` AND __HW_AMONG('__hw_stage_6', '__hw_f4', t.`g`)
+FROM `__hw_stage_7` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f4` AND __HW_AMONG('__hw_stage_7', '__hw_f4', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -809,11 +823,22 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
 SELECT DISTINCT
   `k` AS `__hw_f3`
 FROM `__hw_src_1_delta`
 
--- __hw_stage_3
+-- __hw_stage_4
 SELECT `k`, `count_1`, `__hw_f2`
 FROM (
   SELECT `k`, `count_1`, (
@@ -823,7 +848,7 @@ FROM (
         FROM `__hw_src_1_old` ) AS t6
       LEFT SEMI JOIN (
         SELECT `__hw_f3`
-        FROM `__hw_stage_2` ) AS t7
+        FROM `__hw_stage_3` ) AS t7
         ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
       WHERE `k_1` = `k` ) AS `__hw_f2`
   FROM (
@@ -834,7 +859,7 @@ FROM (
           FROM `__hw_src_1_new` ) AS t3
         LEFT SEMI JOIN (
           SELECT `__hw_f3`
-          FROM `__hw_stage_2` ) AS t4
+          FROM `__hw_stage_3` ) AS t4
           ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
         WHERE `k_1` = `k` ) AS `count_1`
     FROM (
@@ -842,97 +867,98 @@ FROM (
       FROM `__hw_src_0_old` ) AS t1
     LEFT SEMI JOIN (
       SELECT `__hw_f3`
-      FROM `__hw_stage_2` ) AS t2
+      FROM `__hw_stage_3` ) AS t2
       ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
 WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `count_1`
 
--- __hw_stage_4
+-- __hw_stage_5
 SELECT `k`, `count_1`, `__hw_w`
 FROM (
   SELECT `k`, `__hw_w`, (
       SELECT COUNT(*) AS `count`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t3
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`
+        FROM `__hw_stage_2` ) AS t2
       WHERE `k_1` = `k` ) AS `count_1`
   FROM (
     SELECT `k`, `__hw_w`
-    FROM `__hw_stage_1` ) AS t1 ) AS t4
+    FROM `__hw_stage_1` ) AS t1 ) AS t3
 
--- __hw_stage_5
+-- __hw_stage_6
 SELECT DISTINCT
   `k` AS `__hw_f4`
 FROM (
   SELECT `k`, `count_1`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `k`, `count_1`, `__hw_w`
-    FROM `__hw_stage_4`
+    FROM `__hw_stage_5`
     UNION ALL
     SELECT `k`, `count_1`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3`
+    FROM `__hw_stage_4`
     UNION ALL
     SELECT `k`, `__hw_f2` AS `count_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3` ) AS t1
+    FROM `__hw_stage_4` ) AS t1
   GROUP BY `k`, `count_1` ) AS t2
 WHERE `__hw_w` <> 0
 
--- __hw_stage_6
+-- __hw_stage_7
+SELECT `k`
+FROM (
+  SELECT `k`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_6', '__hw_f4', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f4`
+  FROM `__hw_stage_6` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f4`
+
+-- __hw_stage_8
 SELECT `k` AS `g`, `count_1` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
 FROM (
   SELECT `k`, (
       SELECT COUNT(*) AS `count`
       FROM (
         SELECT `k` AS `k_1`
-        FROM `__hw_src_1_new` ) AS t3
+        FROM `__hw_src_1_new` ) AS t2
       WHERE `k_1` = `k` ) AS `count_1`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
   FROM (
     SELECT `k`
-    FROM `__hw_src_0_new`
-    WHERE __HW_AMONG('__hw_stage_5', '__hw_f4', `k`) ) AS t1
-  LEFT SEMI JOIN (
-    SELECT `__hw_f4`
-    FROM `__hw_stage_5` ) AS t2
-    ON `k` IS NOT DISTINCT FROM `__hw_f4` ) AS t4
+    FROM `__hw_stage_7` ) AS t1 ) AS t3
 
--- __hw_stage_7
+-- __hw_stage_9
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_6`
+    FROM `__hw_stage_8`
     UNION ALL
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
       FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_5', '__hw_f4', `g`) ) AS t1
+      WHERE __HW_AMONG('__hw_stage_6', '__hw_f4', `g`) ) AS t1
     LEFT SEMI JOIN (
       SELECT `__hw_f4`
-      FROM `__hw_stage_5` ) AS t2
+      FROM `__hw_stage_6` ) AS t2
       ON `g` IS NOT DISTINCT FROM `__hw_f4` ) AS t3
   GROUP BY `g`, `v`, `n` ) AS t4
 WHERE `__hw_w` <> 0
 
--- __hw_stage_8
+-- __hw_stage_10
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS BIGINT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_7`
+    FROM `__hw_stage_9`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_7', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_7', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_7', 'n', `n`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_9', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_9', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_9', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -947,7 +973,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_7`
+        FROM `__hw_stage_9`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -956,8 +982,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_8` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_8', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_10` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_10', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

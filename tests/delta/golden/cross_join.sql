@@ -473,6 +473,17 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `k`
+FROM (
+  SELECT `k`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
@@ -482,42 +493,37 @@ FROM (
       SELECT `k`, `y`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t2
-        ON `k` IS NOT DISTINCT FROM `__hw_f1`
+        FROM `__hw_stage_2` ) AS t1
       CROSS JOIN (
         SELECT `y`
-        FROM `__hw_src_1_new` ) AS t3 ) AS t4
+        FROM `__hw_src_1_new` ) AS t2 ) AS t3
     UNION ALL
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
       FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t5
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
-      FROM `__hw_stage_1` ) AS t6
-      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t7
-  GROUP BY `g`, `v`, `n` ) AS t8
+      FROM `__hw_stage_1` ) AS t5
+      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t6
+  GROUP BY `g`, `v`, `n` ) AS t7
 WHERE `__hw_w` <> 0
 
--- __hw_stage_3
+-- __hw_stage_4
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_2`
+    FROM `__hw_stage_3`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_3', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_3', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -532,7 +538,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_2`
+        FROM `__hw_stage_3`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -541,8 +547,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_4` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

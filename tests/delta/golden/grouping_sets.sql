@@ -20,7 +20,7 @@ FROM (
   SELECT `id`, `k`, `x`, `__hw_w`
   FROM `__hw_src_0_delta` ) AS t1
 GROUP BY GROUPING SETS ( (`k`, `x`), (`k`), () ) ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k` AND t.`__hw_k1` IS NOT DISTINCT FROM s.`x` AND t.`gid` IS NOT DISTINCT FROM s.`grouping_id`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND t.`__hw_k1` IS NOT DISTINCT FROM s.`x` AND t.`gid` IS NOT DISTINCT FROM s.`grouping_id` AND __HW_AMONG('__hw_stage_using', 'k', t.`g`) AND __HW_AMONG('__hw_stage_using', 'grouping_id', t.`gid`)
 WHEN MATCHED THEN UPDATE SET `v` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = t.`__hw_n` + s.`__hw_d_n`, `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `gid`, `__hw_k1`, `__hw_n`, `__hw_s1`, `__hw_c2`)
 VALUES ( s.`k`, CASE WHEN s.`__hw_d_c2` > 0 THEN s.`__hw_d_s1` END, s.`grouping_id`, s.`x`, s.`__hw_d_n`, s.`__hw_d_s1`, s.`__hw_d_c2` )
@@ -38,7 +38,7 @@ FROM (
     FROM `__hw_src_0_delta` ) AS t1
   GROUP BY GROUPING SETS ( (`k`, `x`), (`k`), () ) ) AS t2
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 ) ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k` AND t.`__hw_k1` IS NOT DISTINCT FROM s.`x` AND t.`gid` IS NOT DISTINCT FROM s.`grouping_id`
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND t.`__hw_k1` IS NOT DISTINCT FROM s.`x` AND t.`gid` IS NOT DISTINCT FROM s.`grouping_id` AND __HW_AMONG('__hw_stage_using', 'k', t.`g`) AND __HW_AMONG('__hw_stage_using', 'grouping_id', t.`gid`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `v` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `gid`, `__hw_k1`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -74,6 +74,31 @@ FROM (
   GROUP BY GROUPING SETS ( (`k`, `x`), (`k`), () ) ) AS t2
 
 -- __hw_stage_2
+SELECT `id`, `k`, `x`
+FROM (
+  SELECT `id`, `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+    AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f1`, `__hw_f2`
+  FROM `__hw_stage_1`
+  WHERE `__hw_f3` = CAST(0 AS BIGINT) ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1` AND `x` IS NOT DISTINCT FROM `__hw_f2`
+
+-- __hw_stage_3
+SELECT `id`, `k`, `x`
+FROM (
+  SELECT `id`, `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1`
+  WHERE `__hw_f3` = CAST(1 AS BIGINT) ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_4
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM (
   SELECT `k`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`v` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `v` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
@@ -83,37 +108,20 @@ FROM (
       SELECT `k`, `x`, CAST(0 AS BIGINT) AS `grouping_id`, `v`
       FROM (
         SELECT `k`, `x`, SUM(`id`) AS `v`
-        FROM (
-          SELECT `id`, `k`, `x`
-          FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
-            AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t1
-        LEFT SEMI JOIN (
-          SELECT `__hw_f1`, `__hw_f2`
-          FROM `__hw_stage_1`
-          WHERE `__hw_f3` = CAST(0 AS BIGINT) ) AS t2
-          ON `k` IS NOT DISTINCT FROM `__hw_f1` AND `x` IS NOT DISTINCT FROM `__hw_f2`
-        GROUP BY `k`, `x` ) AS t3
+        FROM `__hw_stage_2`
+        GROUP BY `k`, `x` ) AS t1
       UNION ALL
       SELECT `k`, CAST(NULL AS INT) AS `x`, CAST(1 AS BIGINT) AS `grouping_id`, `v`
       FROM (
         SELECT `k`, SUM(`id`) AS `v`
-        FROM (
-          SELECT `id`, `k`, `x`
-          FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t4
-        LEFT SEMI JOIN (
-          SELECT `__hw_f1`
-          FROM `__hw_stage_1`
-          WHERE `__hw_f3` = CAST(1 AS BIGINT) ) AS t5
-          ON `k` IS NOT DISTINCT FROM `__hw_f1`
-        GROUP BY `k` ) AS t6
+        FROM `__hw_stage_3`
+        GROUP BY `k` ) AS t2
       UNION ALL
       SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, CAST(3 AS BIGINT) AS `grouping_id`, `v`
       FROM (
         SELECT SUM(`id`) AS `v`, COUNT(*) AS `__hw_rows`
-        FROM `__hw_src_0_new` ) AS t7
-      WHERE `__hw_rows` > 0 ) AS t8
+        FROM `__hw_src_0_new` ) AS t3
+      WHERE `__hw_rows` > 0 ) AS t4
     UNION ALL
     SELECT `k`, `x`, `grouping_id`, `v`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
@@ -121,45 +129,68 @@ FROM (
       FROM (
         SELECT `k`, `x`, SUM(`id`) AS `v`
         FROM (
-          SELECT `id`, `k`, `x`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
-            AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t9
-        LEFT SEMI JOIN (
-          SELECT `__hw_f1`, `__hw_f2`
-          FROM `__hw_stage_1`
-          WHERE `__hw_f3` = CAST(0 AS BIGINT) ) AS t10
-          ON `k` IS NOT DISTINCT FROM `__hw_f1` AND `x` IS NOT DISTINCT FROM `__hw_f2`
+          SELECT `id`, `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `id`, `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `id`, `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+              FROM `__hw_stage_2`
+              UNION ALL
+              SELECT `id`, `k`, `x`, -`__hw_w` AS `__hw_w`
+              FROM (
+                SELECT `id`, `k`, `x`, `__hw_w`
+                FROM `__hw_src_0_delta` ) AS t5
+              LEFT SEMI JOIN (
+                SELECT `__hw_f1`, `__hw_f2`
+                FROM `__hw_stage_1`
+                WHERE `__hw_f3` = CAST(0 AS BIGINT) ) AS t6
+                ON `k` IS NOT DISTINCT FROM `__hw_f1` AND `x` IS NOT DISTINCT FROM `__hw_f2` ) AS t7
+            GROUP BY `id`, `k`, `x` ) AS t8
+          WHERE `__hw_w` <> 0 ) AS t9
+        LATERAL VIEW
+        EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g10 AS `__hw_f4`
         GROUP BY `k`, `x` ) AS t11
       UNION ALL
       SELECT `k`, CAST(NULL AS INT) AS `x`, CAST(1 AS BIGINT) AS `grouping_id`, `v`
       FROM (
         SELECT `k`, SUM(`id`) AS `v`
         FROM (
-          SELECT `id`, `k`, `x`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t12
-        LEFT SEMI JOIN (
-          SELECT `__hw_f1`
-          FROM `__hw_stage_1`
-          WHERE `__hw_f3` = CAST(1 AS BIGINT) ) AS t13
-          ON `k` IS NOT DISTINCT FROM `__hw_f1`
-        GROUP BY `k` ) AS t14
+          SELECT `id`, `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `id`, `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `id`, `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+              FROM `__hw_stage_3`
+              UNION ALL
+              SELECT `id`, `k`, `x`, -`__hw_w` AS `__hw_w`
+              FROM (
+                SELECT `id`, `k`, `x`, `__hw_w`
+                FROM `__hw_src_0_delta` ) AS t12
+              LEFT SEMI JOIN (
+                SELECT `__hw_f1`
+                FROM `__hw_stage_1`
+                WHERE `__hw_f3` = CAST(1 AS BIGINT) ) AS t13
+                ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t14
+            GROUP BY `id`, `k`, `x` ) AS t15
+          WHERE `__hw_w` <> 0 ) AS t16
+        LATERAL VIEW
+        EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g17 AS `__hw_f5`
+        GROUP BY `k` ) AS t18
       UNION ALL
       SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, CAST(3 AS BIGINT) AS `grouping_id`, `v`
       FROM (
         SELECT SUM(`id`) AS `v`, COUNT(*) AS `__hw_rows`
-        FROM `__hw_src_0_old` ) AS t15
-      WHERE `__hw_rows` > 0 ) AS t16 ) AS t17
-  GROUP BY `k` ) AS t18
+        FROM `__hw_src_0_old` ) AS t19
+      WHERE `__hw_rows` > 0 ) AS t20 ) AS t21
+  GROUP BY `k` ) AS t22
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
-FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_2', 'k', t.`g`)
+FROM `__hw_stage_4` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_4', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)

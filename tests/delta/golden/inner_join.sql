@@ -23,7 +23,8 @@ FROM (
     FROM `__hw_src_0_delta` ) AS t1
   INNER JOIN (
     SELECT `k` AS `k_1`, `y`
-    FROM `__hw_src_1_old` ) AS t2
+    FROM `__hw_src_1_old`
+    WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t2
     ON `k` = `k_1` AND `x` <= `y`
   UNION ALL
   SELECT `k`, `x`, `k_1`, `y`, `__hw_w`
@@ -32,7 +33,8 @@ FROM (
     FROM `__hw_src_1_delta` ) AS t3
   INNER JOIN (
     SELECT `k`, `x`
-    FROM `__hw_src_0_new` ) AS t4
+    FROM `__hw_src_0_new`
+    WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t4
     ON `k` = `k_1` AND `x` <= `y` ) AS t5
 
 -- changed: l mixed, r mixed; apply: bag
@@ -52,7 +54,8 @@ FROM (
       WHERE `__hw_w` <> 0 ) AS t2
     INNER JOIN (
       SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_old` ) AS t3
+      FROM `__hw_src_1_old`
+      WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
       ON `k` = `k_1` AND `x` <= `y`
     UNION ALL
     SELECT `k`, `x`, `k_1`, `y`, `__hw_w`
@@ -65,7 +68,8 @@ FROM (
       WHERE `__hw_w` <> 0 ) AS t5
     INNER JOIN (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t6
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t6
       ON `k` = `k_1` AND `x` <= `y` ) AS t7
   GROUP BY `k`, `y` ) AS t8
 WHERE `__hw_w` <> 0
@@ -124,7 +128,8 @@ FROM (
     WHERE `__hw_w` <> 0 ) AS t2
   INNER JOIN (
     SELECT `k` AS `k_1`, `y`
-    FROM `__hw_src_1_new` ) AS t3
+    FROM `__hw_src_1_new`
+    WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
     ON `k` = `k_1` AND `x` <= `y`
   GROUP BY `k`, `y` ) AS t4
 WHERE `__hw_w` <> 0
@@ -183,7 +188,8 @@ FROM (
     WHERE `__hw_w` <> 0 ) AS t2
   INNER JOIN (
     SELECT `k`, `x`
-    FROM `__hw_src_0_new` ) AS t3
+    FROM `__hw_src_0_new`
+    WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t3
     ON `k` = `k_1` AND `x` <= `y`
   GROUP BY `k`, `y` ) AS t4
 WHERE `__hw_w` <> 0
@@ -262,7 +268,8 @@ FROM (
         WHERE `__hw_w` <> 0 ) AS t2
       INNER JOIN (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t3
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
         ON `k` = `k_1` AND `x` <= `y`
       UNION ALL
       SELECT `k`, `x`, `k_1`, `y`, `__hw_w`
@@ -275,7 +282,8 @@ FROM (
         WHERE `__hw_w` <> 0 ) AS t5
       INNER JOIN (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new` ) AS t6
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t6
         ON `k` = `k_1` AND `x` <= `y` ) AS t7
     GROUP BY `k`, `y` ) AS t8
   WHERE `__hw_w` <> 0 ) AS t9
@@ -325,7 +333,8 @@ FROM (
       WHERE `__hw_w` <> 0 ) AS t2
     INNER JOIN (
       SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_old` ) AS t3
+      FROM `__hw_src_1_old`
+      WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
       ON `k` = `k_1` AND `x` <= `y`
     UNION ALL
     SELECT `k`, `x`, `k_1`, `y`, `__hw_w`
@@ -338,7 +347,8 @@ FROM (
       WHERE `__hw_w` <> 0 ) AS t5
     INNER JOIN (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t6
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t6
       ON `k` = `k_1` AND `x` <= `y` ) AS t7
   GROUP BY `k` ) AS t8
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
@@ -468,6 +478,28 @@ FROM (
   WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_4
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
@@ -477,50 +509,38 @@ FROM (
       SELECT `k`, `y`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t2
-        ON `k` IS NOT DISTINCT FROM `__hw_f1`
+        FROM `__hw_stage_2` ) AS t1
       INNER JOIN (
         SELECT `k_1`, `y`
-        FROM (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f1`
-          FROM `__hw_stage_1` ) AS t4
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
-        ON `k` = `k_1` AND `x` <= `y` ) AS t6
+        FROM `__hw_stage_3` ) AS t2
+        ON `k` = `k_1` AND `x` <= `y` ) AS t3
     UNION ALL
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
       FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t7
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
-      FROM `__hw_stage_1` ) AS t8
-      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t9
-  GROUP BY `g`, `v`, `n` ) AS t10
+      FROM `__hw_stage_1` ) AS t5
+      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t6
+  GROUP BY `g`, `v`, `n` ) AS t7
 WHERE `__hw_w` <> 0
 
--- __hw_stage_3
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_2`
+    FROM `__hw_stage_4`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_4', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_4', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -535,7 +555,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_2`
+        FROM `__hw_stage_4`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -544,8 +564,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

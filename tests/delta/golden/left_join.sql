@@ -14,80 +14,88 @@ LEFT JOIN (
 -- changed: l append, r append; apply: bag
 
 -- __hw_stage_1
-SELECT `k` AS `k_1`, `y`, `__hw_w`
-FROM `__hw_src_1_delta`
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_src_1_delta` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_2
-SELECT `g`, `v`, `__hw_w`
-FROM (
-  SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `k_1`, `y`, `__hw_w`
-    FROM (
-      SELECT `k`, `__hw_w`
-      FROM `__hw_src_0_delta` ) AS t1
-    LEFT JOIN (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t2
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT `k`, `k_1`, `y`, `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t3
-    INNER JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t4
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t5
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t6
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t7
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t8
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t9
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t10
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t11
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t12
-      ON `k` = `k_1` ) AS t13
-  GROUP BY `k`, `y` ) AS t14
-WHERE `__hw_w` <> 0
-
--- __hw_stage_3
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_2`
-    WHERE `__hw_w` < 0 ) AS t1
+    FROM (
+      SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`, `__hw_w`
+          FROM `__hw_src_0_delta` ) AS t1
+        LEFT JOIN (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t2
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t3
+        INNER JOIN (
+          SELECT `k` AS `k_1`, `y`, `__hw_w`
+          FROM `__hw_src_1_delta` ) AS t4
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`)
+            AND __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t5
+        LEFT SEMI JOIN (
+          SELECT `k` AS `k_1`, `y`, `__hw_w`
+          FROM `__hw_src_1_delta` ) AS t6
+          ON `k` = `k_1`
+        LEFT ANTI JOIN (
+          SELECT `k_1`, `y`
+          FROM (
+            SELECT `k_1`, `y`, `__hw_w`
+            FROM (
+              SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+              FROM (
+                SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+                FROM `__hw_stage_1`
+                UNION ALL
+                SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+                FROM (
+                  SELECT `k` AS `k_1`, `y`, `__hw_w`
+                  FROM `__hw_src_1_delta` ) AS t7
+                LEFT SEMI JOIN (
+                  SELECT `k` AS `__hw_f1`
+                  FROM `__hw_src_1_delta` ) AS t8
+                  ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t9
+              GROUP BY `k_1`, `y` ) AS t10
+            WHERE `__hw_w` <> 0 ) AS t11
+          LATERAL VIEW
+          EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g12 AS `__hw_f2` ) AS t13
+          ON `k` = `k_1`
+        LEFT SEMI JOIN (
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_1` ) AS t14
+          ON `k` = `k_1` ) AS t15
+      GROUP BY `k`, `y` ) AS t16
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t17
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+    FROM `__hw_target` ) AS t18
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t19
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -99,17 +107,77 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_2`
-        WHERE `__hw_w` > 0 ) AS t4
+        FROM (
+          SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `k_1`, `y`, `__hw_w`
+            FROM (
+              SELECT `k`, `__hw_w`
+              FROM `__hw_src_0_delta` ) AS t20
+            LEFT JOIN (
+              SELECT `k` AS `k_1`, `y`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t21
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT `k`, `k_1`, `y`, `__hw_w`
+            FROM (
+              SELECT `k`
+              FROM `__hw_src_0_old`
+              WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t22
+            INNER JOIN (
+              SELECT `k` AS `k_1`, `y`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t23
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k`
+              FROM `__hw_src_0_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`)
+                AND __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t24
+            LEFT SEMI JOIN (
+              SELECT `k` AS `k_1`, `y`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t25
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k_1`, `y`
+              FROM (
+                SELECT `k_1`, `y`, `__hw_w`
+                FROM (
+                  SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+                  FROM (
+                    SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+                    FROM `__hw_stage_1`
+                    UNION ALL
+                    SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+                    FROM (
+                      SELECT `k` AS `k_1`, `y`, `__hw_w`
+                      FROM `__hw_src_1_delta` ) AS t26
+                    LEFT SEMI JOIN (
+                      SELECT `k` AS `__hw_f1`
+                      FROM `__hw_src_1_delta` ) AS t27
+                      ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t28
+                  GROUP BY `k_1`, `y` ) AS t29
+                WHERE `__hw_w` <> 0 ) AS t30
+              LATERAL VIEW
+              EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g31 AS `__hw_f2` ) AS t32
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_1` ) AS t33
+              ON `k` = `k_1` ) AS t34
+          GROUP BY `k`, `y` ) AS t35
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t36
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g37 AS `__hw_copy` ) AS t38 ) AS t39 ) AS t40
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_2` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -125,112 +193,113 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
-SELECT `g`, `v`, `__hw_w`
+SELECT `k_1`, `y`
 FROM (
-  SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `k_1`, `y`, `__hw_w`
-    FROM (
-      SELECT `k`, `__hw_w`
-      FROM (
-        SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
-        FROM `__hw_src_0_delta`
-        GROUP BY `k` ) AS t1
-      WHERE `__hw_w` <> 0 ) AS t2
-    LEFT JOIN (
-      SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t3
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT `k`, `k_1`, `y`, `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
-    INNER JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t5
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t7
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t8
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t9
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t10
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t11
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t12
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t14
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t15
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t16
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t17
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t18
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t19
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t20
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t21
-      ON `k` = `k_1` ) AS t22
-  GROUP BY `k`, `y` ) AS t23
-WHERE `__hw_w` <> 0
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k_1` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_3
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k_1`, `y`, `__hw_w`
+  FROM (
+    SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_2`
+      UNION ALL
+      SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `k_1` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `k_1`, `y` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_4
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_2`
-    WHERE `__hw_w` < 0 ) AS t1
+    FROM (
+      SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`, `__hw_w`
+          FROM (
+            SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+            FROM `__hw_src_0_delta`
+            GROUP BY `k` ) AS t1
+          WHERE `__hw_w` <> 0 ) AS t2
+        LEFT JOIN (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
+        INNER JOIN (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t5
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
+        LEFT SEMI JOIN (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t7
+          ON `k` = `k_1`
+        LEFT ANTI JOIN (
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_3` ) AS t8
+          ON `k` = `k_1`
+        LEFT SEMI JOIN (
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_2` ) AS t9
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t10
+        LEFT SEMI JOIN (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t11
+          ON `k` = `k_1`
+        LEFT SEMI JOIN (
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_3` ) AS t12
+          ON `k` = `k_1`
+        LEFT ANTI JOIN (
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_2` ) AS t13
+          ON `k` = `k_1` ) AS t14
+      GROUP BY `k`, `y` ) AS t15
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t16
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+    FROM `__hw_target` ) AS t17
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t18
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -242,17 +311,79 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_2`
-        WHERE `__hw_w` > 0 ) AS t4
+        FROM (
+          SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `k_1`, `y`, `__hw_w`
+            FROM (
+              SELECT `k`, `__hw_w`
+              FROM (
+                SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+                FROM `__hw_src_0_delta`
+                GROUP BY `k` ) AS t19
+              WHERE `__hw_w` <> 0 ) AS t20
+            LEFT JOIN (
+              SELECT `k` AS `k_1`, `y`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t21
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT `k`, `k_1`, `y`, `__hw_w`
+            FROM (
+              SELECT `k`
+              FROM `__hw_src_0_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t22
+            INNER JOIN (
+              SELECT `k_1`, `y`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t23
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k`
+              FROM `__hw_src_0_old`
+              WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t24
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t25
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_3` ) AS t26
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_2` ) AS t27
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k`
+              FROM `__hw_src_0_old`
+              WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t28
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t29
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_3` ) AS t30
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_2` ) AS t31
+              ON `k` = `k_1` ) AS t32
+          GROUP BY `k`, `y` ) AS t33
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t34
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g35 AS `__hw_copy` ) AS t36 ) AS t37 ) AS t38
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_4` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -272,7 +403,8 @@ FROM (
     WHERE `__hw_w` <> 0 ) AS t2
   LEFT JOIN (
     SELECT `k` AS `k_1`, `y`
-    FROM `__hw_src_1_new` ) AS t3
+    FROM `__hw_src_1_new`
+    WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
     ON `k` = `k_1`
   GROUP BY `k`, `y` ) AS t4
 WHERE `__hw_w` <> 0
@@ -327,99 +459,99 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
-SELECT `g`, `v`, `__hw_w`
+SELECT `k_1`, `y`
 FROM (
-  SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `k_1`, `y`, `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_new`
-      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
-    INNER JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t2
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_new`
-      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t3
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t4
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t5
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t6
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t7
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t8
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t9
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t10
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_src_0_new`
-      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t11
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t12
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t13
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t14
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t15
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t16
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t17
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t18
-      ON `k` = `k_1` ) AS t19
-  GROUP BY `k`, `y` ) AS t20
-WHERE `__hw_w` <> 0
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k_1` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_3
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k_1`, `y`, `__hw_w`
+  FROM (
+    SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_2`
+      UNION ALL
+      SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `k_1` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `k_1`, `y` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_4
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_2`
-    WHERE `__hw_w` < 0 ) AS t1
+    FROM (
+      SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
+        INNER JOIN (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t2
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t3
+        LEFT SEMI JOIN (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t4
+          ON `k` = `k_1`
+        LEFT ANTI JOIN (
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_3` ) AS t5
+          ON `k` = `k_1`
+        LEFT SEMI JOIN (
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_2` ) AS t6
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t7
+        LEFT SEMI JOIN (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t8
+          ON `k` = `k_1`
+        LEFT SEMI JOIN (
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_3` ) AS t9
+          ON `k` = `k_1`
+        LEFT ANTI JOIN (
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_2` ) AS t10
+          ON `k` = `k_1` ) AS t11
+      GROUP BY `k`, `y` ) AS t12
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t13
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+    FROM `__hw_target` ) AS t14
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t15
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -431,17 +563,65 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_2`
-        WHERE `__hw_w` > 0 ) AS t4
+        FROM (
+          SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `k_1`, `y`, `__hw_w`
+            FROM (
+              SELECT `k`
+              FROM `__hw_src_0_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t16
+            INNER JOIN (
+              SELECT `k_1`, `y`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t17
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k`
+              FROM `__hw_src_0_new`
+              WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t18
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t19
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_3` ) AS t20
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_2` ) AS t21
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k`
+              FROM `__hw_src_0_new`
+              WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t22
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t23
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_3` ) AS t24
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_2` ) AS t25
+              ON `k` = `k_1` ) AS t26
+          GROUP BY `k`, `y` ) AS t27
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t28
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g29 AS `__hw_copy` ) AS t30 ) AS t31 ) AS t32
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_4` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -473,6 +653,40 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k_1` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k_1`, `y`, `__hw_w`
+  FROM (
+    SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_2`
+      UNION ALL
+      SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `k_1` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `k_1`, `y` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_4
 SELECT `g`, `v`, `__hw_went`, IF( `__hw_came` <= 1, `__hw_w` > 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) ) AS `__hw_new`
 FROM (
   SELECT `g`, `v`, `__hw_w`, SUM(GREATEST(`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_came`, SUM(GREATEST(-`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_went`
@@ -489,7 +703,8 @@ FROM (
         WHERE `__hw_w` <> 0 ) AS t2
       LEFT JOIN (
         SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t3
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
         ON `k` = `k_1`
       UNION ALL
       SELECT `k`, `k_1`, `y`, `__hw_w`
@@ -506,75 +721,47 @@ FROM (
       FROM (
         SELECT `k`
         FROM `__hw_src_0_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
         FROM `__hw_stage_1` ) AS t7
         ON `k` = `k_1`
       LEFT ANTI JOIN (
         SELECT `k_1`, `y`
-        FROM (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old`
-          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t8
-        LEFT SEMI JOIN (
-          SELECT `k_1` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t9
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t10
+        FROM `__hw_stage_3` ) AS t8
         ON `k` = `k_1`
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`
-        FROM (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t11
-        LEFT SEMI JOIN (
-          SELECT `k_1` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t12
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
+        FROM `__hw_stage_2` ) AS t9
         ON `k` = `k_1`
       UNION ALL
       SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
         FROM `__hw_src_0_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t14
+        WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t10
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`, `__hw_w`
-        FROM `__hw_stage_1` ) AS t15
+        FROM `__hw_stage_1` ) AS t11
         ON `k` = `k_1`
       LEFT SEMI JOIN (
         SELECT `k_1`, `y`
-        FROM (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old`
-          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t16
-        LEFT SEMI JOIN (
-          SELECT `k_1` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t17
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t18
+        FROM `__hw_stage_3` ) AS t12
         ON `k` = `k_1`
       LEFT ANTI JOIN (
         SELECT `k_1`, `y`
-        FROM (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t19
-        LEFT SEMI JOIN (
-          SELECT `k_1` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t20
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t21
-        ON `k` = `k_1` ) AS t22
-    GROUP BY `k`, `y` ) AS t23
-  WHERE `__hw_w` <> 0 ) AS t24
+        FROM `__hw_stage_2` ) AS t13
+        ON `k` = `k_1` ) AS t14
+    GROUP BY `k`, `y` ) AS t15
+  WHERE `__hw_w` <> 0 ) AS t16
 WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 )
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
-FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_2', 'g', t.`g`)
+FROM `__hw_stage_4` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_4', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -607,6 +794,40 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k_1` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k_1`, `y`, `__hw_w`
+  FROM (
+    SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_2`
+      UNION ALL
+      SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `k_1` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `k_1`, `y` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_4
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM (
   SELECT `k`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`y` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `y` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
@@ -621,7 +842,8 @@ FROM (
       WHERE `__hw_w` <> 0 ) AS t2
     LEFT JOIN (
       SELECT `k` AS `k_1`, `y`
-      FROM `__hw_src_1_new` ) AS t3
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
       ON `k` = `k_1`
     UNION ALL
     SELECT `k`, `k_1`, `y`, `__hw_w`
@@ -638,74 +860,46 @@ FROM (
     FROM (
       SELECT `k`
       FROM `__hw_src_0_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
+      WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
       FROM `__hw_stage_1` ) AS t7
       ON `k` = `k_1`
     LEFT ANTI JOIN (
       SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t8
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t9
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t10
+      FROM `__hw_stage_3` ) AS t8
       ON `k` = `k_1`
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t11
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t12
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
+      FROM `__hw_stage_2` ) AS t9
       ON `k` = `k_1`
     UNION ALL
     SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
       FROM `__hw_src_0_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t14
+      WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t10
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t15
+      FROM `__hw_stage_1` ) AS t11
       ON `k` = `k_1`
     LEFT SEMI JOIN (
       SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t16
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t17
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t18
+      FROM `__hw_stage_3` ) AS t12
       ON `k` = `k_1`
     LEFT ANTI JOIN (
       SELECT `k_1`, `y`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t19
-      LEFT SEMI JOIN (
-        SELECT `k_1` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t20
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t21
-      ON `k` = `k_1` ) AS t22
-  GROUP BY `k` ) AS t23
+      FROM `__hw_stage_2` ) AS t13
+      ON `k` = `k_1` ) AS t14
+  GROUP BY `k` ) AS t15
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
-FROM `__hw_stage_2` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_2', 'k', t.`g`)
+FROM `__hw_stage_4` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_4', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -825,6 +1019,28 @@ FROM (
   WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
+SELECT `k`
+FROM (
+  SELECT `k`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_4
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
@@ -834,50 +1050,38 @@ FROM (
       SELECT `k`, `y`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t2
-        ON `k` IS NOT DISTINCT FROM `__hw_f1`
+        FROM `__hw_stage_2` ) AS t1
       LEFT JOIN (
         SELECT `k_1`, `y`
-        FROM (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f1`
-          FROM `__hw_stage_1` ) AS t4
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
-        ON `k` = `k_1` ) AS t6
+        FROM `__hw_stage_3` ) AS t2
+        ON `k` = `k_1` ) AS t3
     UNION ALL
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
       FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t7
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
-      FROM `__hw_stage_1` ) AS t8
-      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t9
-  GROUP BY `g`, `v`, `n` ) AS t10
+      FROM `__hw_stage_1` ) AS t5
+      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t6
+  GROUP BY `g`, `v`, `n` ) AS t7
 WHERE `__hw_w` <> 0
 
--- __hw_stage_3
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_2`
+    FROM `__hw_stage_4`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_4', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_4', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -892,7 +1096,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_2`
+        FROM `__hw_stage_4`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -901,8 +1105,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

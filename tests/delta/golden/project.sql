@@ -103,7 +103,7 @@ FROM (
     GROUP BY `g`, `v` ) AS t3
   WHERE `__hw_w` <> 0 ) AS t4
 WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 ) ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_using', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -138,7 +138,7 @@ FROM (
     WHERE `__hw_w` <> 0 ) AS t2
   GROUP BY `g` ) AS t3
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 ) ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_using', 'g', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)

@@ -14,96 +14,98 @@ RIGHT JOIN (
 -- changed: l append, r append; apply: bag
 
 -- __hw_stage_1
-SELECT `k`, `x`, `__hw_w`
-FROM `__hw_src_0_delta`
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_src_0_delta` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_2
-SELECT `k` AS `k_1`, `__hw_w`
-FROM `__hw_src_1_delta`
-
--- __hw_stage_3
-SELECT `g`, `v`, `__hw_w`
-FROM (
-  SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `x`, `k_1`, `__hw_w`
-    FROM (
-      SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t1
-    INNER JOIN (
-      SELECT `k` AS `k_1`
-      FROM `__hw_src_1_new`
-      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-      ON `k` = `k_1`
-    UNION ALL
-    (
-      SELECT `k`, `x`, `k_1`, `__hw_w`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_old`
-        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
-      INNER JOIN (
-        SELECT `k_1`, `__hw_w`
-        FROM `__hw_stage_2` ) AS t4
-        ON `k` = `k_1`
-      UNION ALL
-      SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
-      FROM (
-        SELECT `k_1`, `__hw_w`
-        FROM `__hw_stage_2` ) AS t5
-      LEFT ANTI JOIN (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
-        ON `k` = `k_1` )
-    UNION ALL
-    SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k` AS `k_1`
-      FROM `__hw_src_1_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
-    LEFT SEMI JOIN (
-      SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t10
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t12
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t14
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t15
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
-      ON `k` = `k_1` ) AS t17
-  GROUP BY `k_1`, `x` ) AS t18
-WHERE `__hw_w` <> 0
-
--- __hw_stage_4
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_3`
-    WHERE `__hw_w` < 0 ) AS t1
+    FROM (
+      SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `k_1`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM `__hw_src_0_delta` ) AS t1
+        INNER JOIN (
+          SELECT `k` AS `k_1`
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t2
+          ON `k` = `k_1`
+        UNION ALL
+        (
+          SELECT `k`, `x`, `k_1`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t3
+          INNER JOIN (
+            SELECT `k` AS `k_1`, `__hw_w`
+            FROM `__hw_src_1_delta` ) AS t4
+            ON `k` = `k_1`
+          UNION ALL
+          SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
+          FROM (
+            SELECT `k` AS `k_1`, `__hw_w`
+            FROM `__hw_src_1_delta` ) AS t5
+          LEFT ANTI JOIN (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_new`
+            WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t6
+            ON `k` = `k_1` )
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k` AS `k_1`
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) AND __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t9
+        LEFT SEMI JOIN (
+          SELECT `k`, `x`, `__hw_w`
+          FROM `__hw_src_0_delta` ) AS t10
+          ON `k` = `k_1`
+        LEFT ANTI JOIN (
+          SELECT `k`, `x`
+          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+              FROM (
+                SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                FROM `__hw_stage_1`
+                UNION ALL
+                SELECT `k`, `x`, -`__hw_w` AS `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, `__hw_w`
+                  FROM `__hw_src_0_delta` ) AS t11
+                LEFT SEMI JOIN (
+                  SELECT `k` AS `__hw_f1`
+                  FROM `__hw_src_0_delta` ) AS t12
+                  ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
+              GROUP BY `k`, `x` ) AS t14
+            WHERE `__hw_w` <> 0 ) AS t15
+          LATERAL VIEW
+          EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g16 AS `__hw_f2` ) AS t17
+          ON `k` = `k_1`
+        LEFT SEMI JOIN (
+          SELECT `k`, `x`
+          FROM `__hw_stage_1` ) AS t18
+          ON `k` = `k_1` ) AS t19
+      GROUP BY `k_1`, `x` ) AS t20
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t21
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+    FROM `__hw_target` ) AS t22
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t23
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -115,17 +117,87 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_3`
-        WHERE `__hw_w` > 0 ) AS t4
+        FROM (
+          SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `k_1`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM `__hw_src_0_delta` ) AS t24
+            INNER JOIN (
+              SELECT `k` AS `k_1`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t25
+              ON `k` = `k_1`
+            UNION ALL
+            (
+              SELECT `k`, `x`, `k_1`, `__hw_w`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_old`
+                WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t26
+              INNER JOIN (
+                SELECT `k` AS `k_1`, `__hw_w`
+                FROM `__hw_src_1_delta` ) AS t27
+                ON `k` = `k_1`
+              UNION ALL
+              SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
+              FROM (
+                SELECT `k` AS `k_1`, `__hw_w`
+                FROM `__hw_src_1_delta` ) AS t28
+              LEFT ANTI JOIN (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_new`
+                WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t29
+                ON `k` = `k_1` )
+            UNION ALL
+            SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) AND __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t32
+            LEFT SEMI JOIN (
+              SELECT `k`, `x`, `__hw_w`
+              FROM `__hw_src_0_delta` ) AS t33
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k`, `x`
+              FROM (
+                SELECT `k`, `x`, `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                    FROM `__hw_stage_1`
+                    UNION ALL
+                    SELECT `k`, `x`, -`__hw_w` AS `__hw_w`
+                    FROM (
+                      SELECT `k`, `x`, `__hw_w`
+                      FROM `__hw_src_0_delta` ) AS t34
+                    LEFT SEMI JOIN (
+                      SELECT `k` AS `__hw_f1`
+                      FROM `__hw_src_0_delta` ) AS t35
+                      ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t36
+                  GROUP BY `k`, `x` ) AS t37
+                WHERE `__hw_w` <> 0 ) AS t38
+              LATERAL VIEW
+              EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g39 AS `__hw_f2` ) AS t40
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k`, `x`
+              FROM `__hw_stage_1` ) AS t41
+              ON `k` = `k_1` ) AS t42
+          GROUP BY `k_1`, `x` ) AS t43
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t44
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g45 AS `__hw_copy` ) AS t46 ) AS t47 ) AS t48
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_2` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -149,120 +221,120 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_3
-SELECT `g`, `v`, `__hw_w`
+SELECT `k`, `x`
 FROM (
-  SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `x`, `k_1`, `__hw_w`
-    FROM (
-      SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t1
-    INNER JOIN (
-      SELECT `k` AS `k_1`
-      FROM `__hw_src_1_new`
-      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-      ON `k` = `k_1`
-    UNION ALL
-    (
-      SELECT `k`, `x`, `k_1`, `__hw_w`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_old`
-        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
-      INNER JOIN (
-        SELECT `k_1`, `__hw_w`
-        FROM `__hw_stage_2` ) AS t4
-        ON `k` = `k_1`
-      UNION ALL
-      SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
-      FROM (
-        SELECT `k_1`, `__hw_w`
-        FROM `__hw_stage_2` ) AS t5
-      LEFT ANTI JOIN (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
-        ON `k` = `k_1` )
-    UNION ALL
-    SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k` AS `k_1`
-      FROM `__hw_src_1_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
-    LEFT SEMI JOIN (
-      SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t10
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t12
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t14
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t15
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k` AS `k_1`
-      FROM `__hw_src_1_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
-    LEFT SEMI JOIN (
-      SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t18
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t19
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t20
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t21
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t23
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t24
-      ON `k` = `k_1` ) AS t25
-  GROUP BY `k_1`, `x` ) AS t26
-WHERE `__hw_w` <> 0
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_4
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`, `__hw_w`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_3`
+      UNION ALL
+      SELECT `k`, `x`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
+        FROM `__hw_src_0_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `k` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `k`, `x` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_3`
-    WHERE `__hw_w` < 0 ) AS t1
+    FROM (
+      SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `k_1`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t1
+        INNER JOIN (
+          SELECT `k` AS `k_1`
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+          ON `k` = `k_1`
+        UNION ALL
+        (
+          SELECT `k`, `x`, `k_1`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
+          INNER JOIN (
+            SELECT `k_1`, `__hw_w`
+            FROM `__hw_stage_2` ) AS t4
+            ON `k` = `k_1`
+          UNION ALL
+          SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
+          FROM (
+            SELECT `k_1`, `__hw_w`
+            FROM `__hw_stage_2` ) AS t5
+          LEFT ANTI JOIN (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_new`
+            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
+            ON `k` = `k_1` )
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k` AS `k_1`
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
+        LEFT SEMI JOIN (
+          SELECT `k`, `x`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t10
+          ON `k` = `k_1`
+        LEFT ANTI JOIN (
+          SELECT `k`, `x`
+          FROM `__hw_stage_4` ) AS t11
+          ON `k` = `k_1`
+        LEFT SEMI JOIN (
+          SELECT `k`, `x`
+          FROM `__hw_stage_3` ) AS t12
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k` AS `k_1`
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t13
+        LEFT SEMI JOIN (
+          SELECT `k`, `x`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t14
+          ON `k` = `k_1`
+        LEFT SEMI JOIN (
+          SELECT `k`, `x`
+          FROM `__hw_stage_4` ) AS t15
+          ON `k` = `k_1`
+        LEFT ANTI JOIN (
+          SELECT `k`, `x`
+          FROM `__hw_stage_3` ) AS t16
+          ON `k` = `k_1` ) AS t17
+      GROUP BY `k_1`, `x` ) AS t18
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t19
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+    FROM `__hw_target` ) AS t20
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t21
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -274,17 +346,86 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_3`
-        WHERE `__hw_w` > 0 ) AS t4
+        FROM (
+          SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `k_1`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t22
+            INNER JOIN (
+              SELECT `k` AS `k_1`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t23
+              ON `k` = `k_1`
+            UNION ALL
+            (
+              SELECT `k`, `x`, `k_1`, `__hw_w`
+              FROM (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_old`
+                WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t24
+              INNER JOIN (
+                SELECT `k_1`, `__hw_w`
+                FROM `__hw_stage_2` ) AS t25
+                ON `k` = `k_1`
+              UNION ALL
+              SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
+              FROM (
+                SELECT `k_1`, `__hw_w`
+                FROM `__hw_stage_2` ) AS t26
+              LEFT ANTI JOIN (
+                SELECT `k`, `x`
+                FROM `__hw_src_0_new`
+                WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t27
+                ON `k` = `k_1` )
+            UNION ALL
+            SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t30
+            LEFT SEMI JOIN (
+              SELECT `k`, `x`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t31
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k`, `x`
+              FROM `__hw_stage_4` ) AS t32
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k`, `x`
+              FROM `__hw_stage_3` ) AS t33
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t34
+            LEFT SEMI JOIN (
+              SELECT `k`, `x`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t35
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k`, `x`
+              FROM `__hw_stage_4` ) AS t36
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k`, `x`
+              FROM `__hw_stage_3` ) AS t37
+              ON `k` = `k_1` ) AS t38
+          GROUP BY `k_1`, `x` ) AS t39
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t40
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g41 AS `__hw_copy` ) AS t42 ) AS t43 ) AS t44
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -300,99 +441,99 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
-SELECT `g`, `v`, `__hw_w`
+SELECT `k`, `x`
 FROM (
-  SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `x`, `k_1`, `__hw_w`
-    FROM (
-      SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t1
-    INNER JOIN (
-      SELECT `k` AS `k_1`
-      FROM `__hw_src_1_new`
-      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k` AS `k_1`
-      FROM `__hw_src_1_new`
-      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t3
-    LEFT SEMI JOIN (
-      SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t4
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t5
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t6
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t7
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t8
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t9
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t10
-      ON `k` = `k_1`
-    UNION ALL
-    SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k` AS `k_1`
-      FROM `__hw_src_1_new`
-      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
-    LEFT SEMI JOIN (
-      SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t12
-      ON `k` = `k_1`
-    LEFT SEMI JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t13
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t14
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t15
-      ON `k` = `k_1`
-    LEFT ANTI JOIN (
-      SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t16
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t17
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t18
-      ON `k` = `k_1` ) AS t19
-  GROUP BY `k_1`, `x` ) AS t20
-WHERE `__hw_w` <> 0
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_3
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`, `__hw_w`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_2`
+      UNION ALL
+      SELECT `k`, `x`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
+        FROM `__hw_src_0_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `k` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `k`, `x` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_4
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_2`
-    WHERE `__hw_w` < 0 ) AS t1
+    FROM (
+      SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `k_1`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t1
+        INNER JOIN (
+          SELECT `k` AS `k_1`
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k` AS `k_1`
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t3
+        LEFT SEMI JOIN (
+          SELECT `k`, `x`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t4
+          ON `k` = `k_1`
+        LEFT ANTI JOIN (
+          SELECT `k`, `x`
+          FROM `__hw_stage_3` ) AS t5
+          ON `k` = `k_1`
+        LEFT SEMI JOIN (
+          SELECT `k`, `x`
+          FROM `__hw_stage_2` ) AS t6
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+        FROM (
+          SELECT `k` AS `k_1`
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t7
+        LEFT SEMI JOIN (
+          SELECT `k`, `x`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t8
+          ON `k` = `k_1`
+        LEFT SEMI JOIN (
+          SELECT `k`, `x`
+          FROM `__hw_stage_3` ) AS t9
+          ON `k` = `k_1`
+        LEFT ANTI JOIN (
+          SELECT `k`, `x`
+          FROM `__hw_stage_2` ) AS t10
+          ON `k` = `k_1` ) AS t11
+      GROUP BY `k_1`, `x` ) AS t12
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t13
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+    FROM `__hw_target` ) AS t14
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t15
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -404,17 +545,65 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_2`
-        WHERE `__hw_w` > 0 ) AS t4
+        FROM (
+          SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `k_1`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t16
+            INNER JOIN (
+              SELECT `k` AS `k_1`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t18
+            LEFT SEMI JOIN (
+              SELECT `k`, `x`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t19
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k`, `x`
+              FROM `__hw_stage_3` ) AS t20
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k`, `x`
+              FROM `__hw_stage_2` ) AS t21
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
+            LEFT SEMI JOIN (
+              SELECT `k`, `x`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t23
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k`, `x`
+              FROM `__hw_stage_3` ) AS t24
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k`, `x`
+              FROM `__hw_stage_2` ) AS t25
+              ON `k` = `k_1` ) AS t26
+          GROUP BY `k_1`, `x` ) AS t27
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t28
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g29 AS `__hw_copy` ) AS t30 ) AS t31 ) AS t32
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_4` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -530,6 +719,40 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_3
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_4
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`, `__hw_w`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_3`
+      UNION ALL
+      SELECT `k`, `x`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
+        FROM `__hw_src_0_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `k` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `k`, `x` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_5
 SELECT `g`, `v`, `__hw_went`, IF( `__hw_came` <= 1, `__hw_w` > 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) ) AS `__hw_new`
 FROM (
   SELECT `g`, `v`, `__hw_w`, SUM(GREATEST(`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_came`, SUM(GREATEST(-`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_went`
@@ -571,75 +794,47 @@ FROM (
       FROM (
         SELECT `k` AS `k_1`
         FROM `__hw_src_1_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
+        WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
       LEFT SEMI JOIN (
         SELECT `k`, `x`, `__hw_w`
         FROM `__hw_stage_1` ) AS t10
         ON `k` = `k_1`
       LEFT ANTI JOIN (
         SELECT `k`, `x`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
-        LEFT SEMI JOIN (
-          SELECT `k` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t12
-          ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
+        FROM `__hw_stage_4` ) AS t11
         ON `k` = `k_1`
       LEFT SEMI JOIN (
         SELECT `k`, `x`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t14
-        LEFT SEMI JOIN (
-          SELECT `k` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t15
-          ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+        FROM `__hw_stage_3` ) AS t12
         ON `k` = `k_1`
       UNION ALL
       SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k` AS `k_1`
         FROM `__hw_src_1_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
+        WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t13
       LEFT SEMI JOIN (
         SELECT `k`, `x`, `__hw_w`
-        FROM `__hw_stage_1` ) AS t18
+        FROM `__hw_stage_1` ) AS t14
         ON `k` = `k_1`
       LEFT SEMI JOIN (
         SELECT `k`, `x`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t19
-        LEFT SEMI JOIN (
-          SELECT `k` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t20
-          ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t21
+        FROM `__hw_stage_4` ) AS t15
         ON `k` = `k_1`
       LEFT ANTI JOIN (
         SELECT `k`, `x`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
-        LEFT SEMI JOIN (
-          SELECT `k` AS `__hw_f1`
-          FROM `__hw_stage_1` ) AS t23
-          ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t24
-        ON `k` = `k_1` ) AS t25
-    GROUP BY `k_1`, `x` ) AS t26
-  WHERE `__hw_w` <> 0 ) AS t27
+        FROM `__hw_stage_3` ) AS t16
+        ON `k` = `k_1` ) AS t17
+    GROUP BY `k_1`, `x` ) AS t18
+  WHERE `__hw_w` <> 0 ) AS t19
 WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 )
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
-FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_3', 'g', t.`g`)
+FROM `__hw_stage_5` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_5', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -680,6 +875,40 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_3
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_4
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`, `__hw_w`
+  FROM (
+    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_3`
+      UNION ALL
+      SELECT `k`, `x`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
+        FROM `__hw_src_0_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `k` AS `__hw_f1`
+        FROM `__hw_stage_1` ) AS t2
+        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `k`, `x` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
+
+-- __hw_stage_5
 SELECT `k_1`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM (
   SELECT `k_1`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`x` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `x` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
@@ -719,74 +948,46 @@ FROM (
     FROM (
       SELECT `k` AS `k_1`
       FROM `__hw_src_1_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
+      WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
     LEFT SEMI JOIN (
       SELECT `k`, `x`, `__hw_w`
       FROM `__hw_stage_1` ) AS t10
       ON `k` = `k_1`
     LEFT ANTI JOIN (
       SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t12
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
+      FROM `__hw_stage_4` ) AS t11
       ON `k` = `k_1`
     LEFT SEMI JOIN (
       SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t14
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t15
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t16
+      FROM `__hw_stage_3` ) AS t12
       ON `k` = `k_1`
     UNION ALL
     SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k` AS `k_1`
       FROM `__hw_src_1_old`
-      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
+      WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t13
     LEFT SEMI JOIN (
       SELECT `k`, `x`, `__hw_w`
-      FROM `__hw_stage_1` ) AS t18
+      FROM `__hw_stage_1` ) AS t14
       ON `k` = `k_1`
     LEFT SEMI JOIN (
       SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_old`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t19
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t20
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t21
+      FROM `__hw_stage_4` ) AS t15
       ON `k` = `k_1`
     LEFT ANTI JOIN (
       SELECT `k`, `x`
-      FROM (
-        SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
-      LEFT SEMI JOIN (
-        SELECT `k` AS `__hw_f1`
-        FROM `__hw_stage_1` ) AS t23
-        ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t24
-      ON `k` = `k_1` ) AS t25
-  GROUP BY `k_1` ) AS t26
+      FROM `__hw_stage_3` ) AS t16
+      ON `k` = `k_1` ) AS t17
+  GROUP BY `k_1` ) AS t18
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k_1`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
-FROM `__hw_stage_3` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k_1` AND __HW_AMONG('__hw_stage_3', 'k_1', t.`g`)
+FROM `__hw_stage_5` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`k_1` AND __HW_AMONG('__hw_stage_5', 'k_1', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -906,6 +1107,28 @@ FROM (
   WHERE `__hw_w` <> 0 ) AS t3
 
 -- __hw_stage_2
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_4
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
@@ -915,50 +1138,38 @@ FROM (
       SELECT `k_1`, `x`, COUNT(*) OVER (PARTITION BY `k_1`) AS `n`
       FROM (
         SELECT `k`, `x`
-        FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t2
-        ON `k` IS NOT DISTINCT FROM `__hw_f1`
+        FROM `__hw_stage_2` ) AS t1
       RIGHT JOIN (
         SELECT `k_1`
-        FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f1`
-          FROM `__hw_stage_1` ) AS t4
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
-        ON `k` = `k_1` ) AS t6
+        FROM `__hw_stage_3` ) AS t2
+        ON `k` = `k_1` ) AS t3
     UNION ALL
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
       FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t7
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t4
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
-      FROM `__hw_stage_1` ) AS t8
-      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t9
-  GROUP BY `g`, `v`, `n` ) AS t10
+      FROM `__hw_stage_1` ) AS t5
+      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t6
+  GROUP BY `g`, `v`, `n` ) AS t7
 WHERE `__hw_w` <> 0
 
--- __hw_stage_3
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_2`
+    FROM `__hw_stage_4`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_4', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_4', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -973,7 +1184,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_2`
+        FROM `__hw_stage_4`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -982,8 +1193,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

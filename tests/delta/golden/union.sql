@@ -212,7 +212,7 @@ FROM (
     GROUP BY `g`, `v` ) AS t2
   WHERE `__hw_w` <> 0 ) AS t3
 WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 ) ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_using', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -249,7 +249,7 @@ FROM (
     FROM `__hw_src_1_delta` ) AS t1
   GROUP BY `g` ) AS t2
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 ) ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g`
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_using', 'g', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -358,6 +358,28 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_4
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
@@ -367,51 +389,37 @@ FROM (
       SELECT `g`, `v`, COUNT(*) OVER (PARTITION BY `g`) AS `n`
       FROM (
         SELECT `k` AS `g`, `x` AS `v`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t1
-        LEFT SEMI JOIN (
-          SELECT `__hw_f1`
-          FROM `__hw_stage_1` ) AS t2
-          ON `k` IS NOT DISTINCT FROM `__hw_f1`
+        FROM `__hw_stage_2`
         UNION ALL
         SELECT `k_1` AS `g`, `y` AS `v`
-        FROM (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f1`
-          FROM `__hw_stage_1` ) AS t4
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t5 ) AS t6
+        FROM `__hw_stage_3` ) AS t1 ) AS t2
     UNION ALL
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
       FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t7
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `g`) ) AS t3
     LEFT SEMI JOIN (
       SELECT `__hw_f1`
-      FROM `__hw_stage_1` ) AS t8
-      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t9
-  GROUP BY `g`, `v`, `n` ) AS t10
+      FROM `__hw_stage_1` ) AS t4
+      ON `g` IS NOT DISTINCT FROM `__hw_f1` ) AS t5
+  GROUP BY `g`, `v`, `n` ) AS t6
 WHERE `__hw_w` <> 0
 
--- __hw_stage_3
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_2`
+    FROM `__hw_stage_4`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_2', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_2', 'n', `n`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_4', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_4', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -426,7 +434,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_2`
+        FROM `__hw_stage_4`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -435,8 +443,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

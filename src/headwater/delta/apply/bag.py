@@ -63,9 +63,9 @@ def apply_replace(writing: Writing) -> Applied:
 
 def _append(writing: Writing, change: Delta) -> Applied:
     rows = Project(change.tree, passed(writing.root.tree.columns))
-    stages, query = writing.query(numbered_as_written(rows))
-    statement = insert_into((*writing.root.columns, ROW_ID), query)
-    return Applied(ApplyKind.APPEND, stages, statement)
+    query = writing.query(numbered_as_written(rows))
+    statement = insert_into((*writing.root.columns, ROW_ID), query.sql)
+    return Applied(ApplyKind.APPEND, query.stages, statement, whole=query.whole)
 
 
 def _merge(writing: Writing, netted: Node, kind: ApplyKind) -> Applied:
@@ -77,11 +77,11 @@ def _merge(writing: Writing, netted: Node, kind: ApplyKind) -> Applied:
     using = writing.using(Union((going, coming), schema))
     merge = Merge(
         using.sql,
-        matched([(ROW_ID, ROW_ID)], using.source, {ROW_ID: ID_COLUMN.type}),
+        matched([(ROW_ID, ROW_ID)], using.name, {ROW_ID: ID_COLUMN.type}),
         delete=exp.true(),
         insert={n: of_source(n) for n in (*root.columns, ROW_ID)},
     )
-    return Applied(kind, using.stages, merge.sql(), using.source)
+    return using.merged(kind, merge.sql())
 
 
 def _going(writing: Writing, change: Node) -> Node:

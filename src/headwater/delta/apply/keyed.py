@@ -34,11 +34,11 @@ def apply_keyed(writing: Writing) -> Applied:
     insert = {n: of_source(n) for n in root.columns}
     merge = Merge(
         using.sql,
-        matched(list(zip(root.key, keys.names, strict=True)), using.source, root.types),
+        matched(list(zip(root.key, keys.names, strict=True)), using.name, root.types),
         delete=exp.Is(this=here, expression=exp.null()),
         update={n: of_source(n) for n, _ in others},
         update_if=differs(others),
         insert=insert,
         insert_if=here.copy(),
     )
-    return Applied(ApplyKind.REPLACE_KEYS, using.stages, merge.sql(), using.source)
+    return using.merged(ApplyKind.REPLACE_KEYS, merge.sql())

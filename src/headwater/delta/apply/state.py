@@ -38,12 +38,12 @@ def apply_state(writing: Writing) -> Applied:
     is_global = not keys
     merge = Merge(
         using.sql,
-        matched(pairs, using.source, root.types),
+        matched(pairs, using.name, root.types),
         delete=None if is_global or change.inserts_only else _emptied(state),
         update=_updates(state, root.key, is_global=is_global, grows=change.inserts_only),
         insert=_inserts(state, is_global=is_global, grows=change.inserts_only),
     )
-    return Applied(ApplyKind.MERGE, using.stages, merge.sql(), using.source)
+    return using.merged(ApplyKind.MERGE, merge.sql())
 
 
 def _window_groups(state: State, change: Delta) -> Node:

@@ -47,13 +47,13 @@ def apply_unique(writing: Writing) -> Applied:
         changed = exp.Or(this=clash.copy(), expression=changed) if changed else clash.copy()
     merge = Merge(
         using.sql,
-        matched([(k, k) for k in root.key], using.source, root.types),
+        matched([(k, k) for k in root.key], using.name, root.types),
         delete=exp.Not(this=is_new.copy()),
         update=update,
         update_if=changed,
         insert=insert,
     )
-    return Applied(ApplyKind.MERGE, using.stages, merge.sql(), using.source)
+    return using.merged(ApplyKind.MERGE, merge.sql())
 
 
 def checked_rows(tree: Node, key: Sequence[str]) -> Node:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import PlanBug
-from headwater.delta.program import TARGET
+from headwater.delta.once import read_once
+from headwater.delta.program import TARGET, USING
 from headwater.delta.stages import Stager, reads_content
 from headwater.sql.operators import At, Column, Node, Reference, Scan
-from headwater.sql.render import to_sql
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,8 @@ class Applied:
     stages: tuple[Stage, ...]
     statement: str
     source: str | None = None
+    using: str | None = None
+    whole: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,17 @@ class Using:
     stages: tuple[Stage, ...]
     sql: str
     source: str | None
+    whole: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Where its values are asked for: the stage, or what it is called once it is one."""
+        return self.source or USING
+
+    def merged(self, kind: ApplyKind, statement: str) -> Applied:
+        """The statement that merges it."""
+        inside = None if self.source else self.sql
+        return Applied(kind, self.stages, statement, self.source, inside, self.whole)
 
 
 @dataclass(frozen=True)
@@ -54,16 +67,20 @@ class Writing:
         A MERGE reads its source several times, so one that reads tables is staged as a whole;
         one that reads only changes is small and stays in the statement.
         """
+        tree = read_once(tree, self.ctx)
         stager = self._stager(tree)
         rest = stager.taken(tree, whole=reads_content(tree))
         source = rest.name if isinstance(rest, Reference) and rest.name != TARGET else None
-        return Using(stager.stages, to_sql(rest, self.sources, pretty=True), source)
+        text = stager.text(rest)
+        return Using(stager.stages, text, source, stager.whole)
 
-    def query(self, tree: Node) -> tuple[tuple[Stage, ...], str]:
+    def query(self, tree: Node) -> Using:
         """Stages and text of a query that is read once."""
+        tree = read_once(tree, self.ctx)
         stager = self._stager(tree)
         rest = stager.taken(tree)
-        return stager.stages, to_sql(rest, self.sources, pretty=True)
+        text = stager.text(rest)
+        return Using(stager.stages, text, None, stager.whole)
 
     def _stager(self, tree: Node) -> Stager:
         for scan in (n for n in tree.walk() if isinstance(n, Scan)):
