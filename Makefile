@@ -8,7 +8,7 @@ export PYTHONPATH := src
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-long test-cluster lint format types layers coverage goldens docs picture bench lock clean java
+.PHONY: help demo test test-fast test-long test-cluster lint format types layers coverage goldens docs picture bench bench-all bench-gate lock clean java
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -64,6 +64,13 @@ bench: $(STAMP) java ## Run the benchmarks; results go to bench/results/.
 	@$(BIN)/python -m bench.refresh_floor
 	@$(BIN)/python -m bench.idle_tick
 	@$(BIN)/python -m bench.parallel
+
+bench-gate: $(STAMP) java ## Fail when refreshes have become slower than the accepted ratios in bench/.
+	@$(BIN)/python -m bench.gate
+
+bench-all: bench ## All benchmarks, TPC-H at scale 1 among them; takes an hour.
+	@for name in width growth big_target maintenance batching choice tpch peers; do \
+	  $(BIN)/python -m bench.$$name || exit 1; done
 
 lock: $(STAMP) ## Resolve the dependencies again.
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \

@@ -12,14 +12,12 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-import tempfile
 import time
-import warnings
-from pathlib import Path
 from typing import Any
 
 import headwater
-from bench.measure import median, save
+from bench import command
+from bench.measure import median
 from headwater.observe.events import ScanEvent
 
 MARK = 1.1
@@ -31,23 +29,6 @@ SHAPES = (
     "SELECT h, AVG(x) AS a FROM {s} WHERE g > {n} GROUP BY h",
     "SELECT id, g, c FROM {s} WHERE g = {n}",
 )
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--tables", type=int, default=50)
-    parser.add_argument("--sources", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--warm", type=int, default=2)
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        headwater.connect(Path(folder) / "lake") as hub,
-    ):
-        result = run(hub, arguments)
-    save("batching", result)
-    return 0 if result["passed"] else 1
 
 
 def run(hub: headwater.Hub, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -101,8 +82,7 @@ def run(hub: headwater.Hub, arguments: argparse.Namespace) -> dict[str, Any]:
 def prepare(hub: headwater.Hub, tables: int, sources: int) -> None:
     for i in range(sources):
         hub.sql(
-            f"CREATE TABLE src_{i} USING iceberg TBLPROPERTIES "
-            "('write.metadata.delete-after-commit.enabled' = 'true') AS "
+            f"CREATE TABLE src_{i} USING iceberg {command.OWN_METADATA} AS "
             "SELECT id, id % 100 AS g, id % 7 AS h, id % 1000 AS x, CAST(id AS STRING) AS c "
             "FROM range(0, 100000, 1, 1)"
         )
@@ -112,4 +92,4 @@ def prepare(hub: headwater.Hub, tables: int, sources: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.main("batching", __doc__, run, tables=50, sources=5, rounds=7, warm=2))

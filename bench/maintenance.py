@@ -11,42 +11,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import headwater
-from bench.measure import in_turn, median, save
+from bench import command
+from bench.measure import in_turn, median
 
 MARKS = {"read": 1.2, "slower": 1.2}
 EDGE = 15
 """Refreshes at the beginning and at the end whose medians are compared."""
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rows", type=int, default=2_000_000)
-    parser.add_argument("--refreshes", type=int, default=200)
-    parser.add_argument("--every", type=int, default=25)
-    parser.add_argument("--warm", type=int, default=5)
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        headwater.connect(Path(folder) / "lake") as hub,
-    ):
-        result = run(hub, arguments)
-    save("maintenance", result)
-    return 0 if result["passed"] else 1
-
-
 def run(hub: headwater.Hub, arguments: argparse.Namespace) -> dict[str, Any]:
     hub.sql(
-        f"CREATE TABLE src USING iceberg TBLPROPERTIES "
-        "('write.metadata.delete-after-commit.enabled' = 'true') AS "
+        f"CREATE TABLE src USING iceberg {command.OWN_METADATA} AS "
         f"SELECT id, id % 1000 AS g, id * 3 AS x FROM range(0, {arguments.rows}, 1, 32)"
     )
     hub.create_stream_table(
@@ -103,4 +83,5 @@ def timed(action: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    known = {"rows": 2_000_000, "refreshes": 200, "every": 25, "warm": 5}
+    sys.exit(command.main("maintenance", __doc__, run, **known))

@@ -20,7 +20,7 @@ from pathlib import Path
 import headwater
 from bench.measure import in_turn, median, save
 from headwater.core.results import RefreshResult
-from headwater.refresh.write import SMALL_REFRESH
+from headwater.refresh.conf import SMALL_REFRESH
 
 MARKS = {"aggregate": 2.5, "projection": 2.0}
 

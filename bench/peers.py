@@ -1,0 +1,160 @@
+"""Refreshes against what an expert would write by hand for the same tables and changes.
+
+    python -m bench.peers [--scale 1] [--share 0.001] [--rounds N] [--keep FOLDER]
+
+Queries 1, 3, 5, 10, 12, 13 and 18 of TPC-H on sources sorted by their keys; each round brings new
+orders with their lines and deletes as many. Refreshes have their fences on; the expert's statement
+has none, and neither keeps a history nor can be started twice. Mark: all refreshes together take
+≤ 1.15 × the expert.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import headwater
+from bench.command import options
+from bench.experts import EXPERTS, Expert
+from bench.measure import median, save
+from bench.tpch import CURSOR, keep, prepared
+from bench.tpch_data import queries
+
+MARK = 1.15
+
+
+def main() -> int:
+    arguments = options(
+        __doc__,
+        {"scale": 1.0, "share": 0.001, "rounds": 7, "warm": 3, "keep": "", "queries": ""},
+    )
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(arguments.keep or temporary)
+        with headwater.connect(folder / "lake") as hub:
+            result = run(hub, folder / CURSOR, arguments)
+    save("peers" if arguments.scale == 1 else f"peers_sf{arguments.scale:g}", result)
+    return 0 if result["passed"] else 1
+
+
+def run(hub: headwater.Hub, cursor: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    known = queries()
+    wanted = arguments.queries.split(",") if arguments.queries else EXPERTS
+    chosen = {name: known[name] for name in wanted}
+    changes = prepared(hub, cursor, arguments.scale, chosen)
+    for name in chosen:
+        hub.sql(f"DROP TABLE IF EXISTS peer_{name}")
+        hub.sql(EXPERTS[name].table)
+        hub.refresh_stream_table(name)
+    times: dict[str, dict[str, list[float]]] = {n: {"ours": [], "expert": []} for n in chosen}
+    for number in range(arguments.warm + arguments.rounds):
+        before = versions(hub)
+        changes.new_and_deleted(arguments.share)
+        keep(cursor, changes)
+        window = Window(hub, before, versions(hub))
+        for name in chosen:
+            ways = {
+                "ours": lambda n=name: hub.refresh_stream_table(n, strict=True),
+                "expert": lambda n=name, w=window: w.merged(EXPERTS[n]),
+            }
+            for way in sorted(ways, reverse=bool(number % 2)):
+                started = time.perf_counter()
+                ways[way]()
+                if number >= arguments.warm:
+                    times[name][way].append((time.perf_counter() - started) * 1000)
+    for name in chosen:
+        assert hub.verify(name).equal, name
+        assert hub.table(name).count() == hub.sql(f"SELECT * FROM peer_{name}").count(), name
+    medians = {n: {w: round(median(ms), 1) for w, ms in both.items()} for n, both in times.items()}
+    ours, expert = (sum(m[way] for m in medians.values()) for way in ("ours", "expert"))
+    for name, m in medians.items():
+        print(f"{name} {m['ours']:7.0f} ms  expert {m['expert']:7.0f} ms  ", end="")
+        print(f"{m['ours'] / m['expert']:.2f} x")
+    print(f"all {ours:7.0f} ms  expert {expert:7.0f} ms  {ours / expert:.2f} x (mark {MARK} x)")
+    return {
+        "scale": arguments.scale,
+        "share": arguments.share,
+        "medians_ms": medians,
+        "ratio": round(ours / expert, 3),
+        "mark": MARK,
+        "passed": ours <= MARK * expert,
+    }
+
+
+def versions(hub: headwater.Hub) -> dict[str, int]:
+    catalog = hub._runtime.lake.catalog
+    text = "SELECT snapshot_id FROM {c}.default.{t}.history ORDER BY made_current_at DESC LIMIT 1"
+    return {
+        table: hub.sql(text.format(c=catalog, t=table)).collect()[0][0]
+        for table in ("orders", "lineitem")
+    }
+
+
+@dataclass
+class Window:
+    """The changes between two versions of both tables, as the expert reads them."""
+
+    hub: headwater.Hub
+    before: dict[str, int]
+    after: dict[str, int]
+
+    def merged(self, expert: Expert) -> None:
+        """Read the changes, look at their keys, merge."""
+        names = {
+            "l_old": f"lineitem VERSION AS OF {self.before['lineitem']}",
+            "l_new": f"lineitem VERSION AS OF {self.after['lineitem']}",
+            "o_old": f"orders VERSION AS OF {self.before['orders']}",
+            "o_new": f"orders VERSION AS OF {self.after['orders']}",
+        }
+        ranges: list[tuple[int, int]] = []
+        for table, short, columns in (
+            ("lineitem", "dl", expert.lines),
+            ("orders", "do", expert.orders),
+        ):
+            if columns:
+                names[short] = f"expert_{short}"
+                ranges += self._staged(table, names[short], columns, self._is_raw(expert))
+        tests = {
+            f"{letter}_in": " OR ".join(
+                f"{letter}_orderkey BETWEEN {low} AND {high}" for low, high in ranges
+            )
+            for letter in ("l", "o")
+        }
+        text = expert.merge
+        for name, value in {**names, **{n: f"({t})" for n, t in tests.items()}}.items():
+            text = text.replace(f"{{{name}}}", value)
+        self.hub.sql(text)
+
+    def _is_raw(self, expert: Expert) -> bool:
+        """Sums of all changes need no netting: copied rows cancel out in them."""
+        return "_orderkey" not in expert.lines + expert.orders
+
+    def _staged(self, table: str, view: str, columns: str, raw: bool) -> list[tuple[int, int]]:
+        source = (
+            f"{self.hub._runtime.lake.catalog}.default.{table}.changes WITH (`start-snapshot-id` = "
+            f"'{self.before[table]}', `end-snapshot-id` = '{self.after[table]}')"
+        )
+        sign = "IF(_change_type = 'INSERT', 1, -1)"
+        if raw:
+            self.hub.sql(
+                f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT {columns}, {sign} AS w FROM {source}"
+            )
+            return []
+        frame = self.hub.sql(
+            f"SELECT {columns}, SUM({sign}) AS w FROM {source} GROUP BY {columns} "
+            f"HAVING SUM({sign}) <> 0"
+        ).localCheckpoint()
+        frame.createOrReplaceTempView(view)
+        key = f"{table[0]}_orderkey"
+        rows = self.hub.sql(f"SELECT MIN({key}), MAX({key}) FROM {view} GROUP BY w > 0").collect()
+        return [(row[0], row[1]) for row in rows]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
