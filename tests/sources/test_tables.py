@@ -87,7 +87,6 @@ def test_locations(rig: Rig) -> None:
     }
     rig.put("default.orders", 9, catalog="other")
     rig.put("default.some_view", 1, kind="VIEW")
-    rig.put("default.Capital", 1)
     rig.put("a.b.nested", 1)
     assert rig.tables.locations() == expected
     assert rig.tables.table_names() == set(expected)
@@ -98,6 +97,19 @@ def test_locations(rig: Rig) -> None:
     assert rig.tables.exists(ORDERS)
     assert not rig.tables.exists(TableName("default", "some_view"))
     assert rig.tables.metadata(TableName("default", "none")) is None
+
+
+def test_names_are_found_without_regard_to_case(rig: Rig) -> None:
+    capital = TableName("sales", "lineitem")
+    location = rig.put("Sales.LineItem", 1)
+    assert rig.tables.location(capital) == location
+    assert rig.tables.locations([capital]) == {capital: location}
+    assert rig.tables.locations() == {capital: location}
+    assert rig.tables.spelled(capital).sql("hw") == "`hw`.`Sales`.`LineItem`"
+    plain = rig.put("sales.lineitem", 2)
+    assert rig.tables.locations() == {capital: plain}
+    assert rig.tables.location(capital) == plain
+    assert rig.tables.spelled(capital).sql("hw") == "`hw`.`sales`.`lineitem`"
 
 
 def test_metadata_is_read_once_per_location(rig: Rig) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headwater.core.errors import InvalidName
 
@@ -19,10 +19,15 @@ _RESERVED_NAMESPACES = frozenset({"headwater", "information_schema", "system"})
 
 @dataclass(frozen=True, slots=True, order=True)
 class TableName:
-    """`namespace.name`, both lower case: Spark resolves names without regard to case."""
+    """`namespace.name`, both lower case: names are found without regard to case.
+
+    Attributes:
+        spelling: how the catalog spells both, where that is another way.
+    """
 
     namespace: str
     name: str
+    spelling: tuple[str, str] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.name}"
@@ -51,7 +56,18 @@ class TableName:
 
     def sql(self, catalog: str) -> str:
         """The quoted three-part name for Spark SQL."""
-        return ".".join(quote(part) for part in (catalog, self.namespace, self.name))
+        return ".".join(quote(part) for part in (catalog, *self.spelled))
+
+    @property
+    def spelled(self) -> tuple[str, str]:
+        """Namespace and name as the catalog has them."""
+        return self.spelling or (self.namespace, self.name)
+
+    @classmethod
+    def listed(cls, namespace: str, name: str) -> TableName:
+        """A name as a catalog spells it."""
+        lower = (namespace.lower(), name.lower())
+        return cls(*lower, None if lower == (namespace, name) else (namespace, name))
 
 
 def quote(identifier: str) -> str:

@@ -152,7 +152,9 @@ def resolve_stored(
     runtime: Runtime, query: str, unique_key: tuple[str, ...], stored: Stored
 ) -> Resolved:
     """Resolve a query against what it was resolved against when it was declared."""
-    return _resolved(SeenLookup(stored.seen, runtime.functions), query, unique_key)
+    return _resolved(
+        SeenLookup(stored.seen, runtime.functions, runtime.lake.catalog), query, unique_key
+    )
 
 
 def _resolved(

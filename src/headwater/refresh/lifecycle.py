@@ -298,7 +298,7 @@ def _warn_keyless(runtime: Runtime, name: TableName, resolved: Resolved) -> None
         if metadata and not is_stream_table and not metadata.current_schema.identifier_field_ids:
             keyless.append(source)
     if keyless:
-        first = keyless[0].sql(runtime.lake.catalog)
+        first = runtime.tables.spelled(keyless[0]).sql(runtime.lake.catalog)
         warn(
             runtime,
             name,

@@ -36,6 +36,7 @@ class CatalogLookup:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self.seen = Seen()
+        self.catalog = runtime.lake.catalog
 
     def fields(self, table: TableName) -> tuple[SourceField, ...] | None:
         """The visible columns of a table."""
@@ -69,8 +70,11 @@ class CatalogLookup:
 class SeenLookup:
     """Schemas and views as they were when the definition was resolved first."""
 
-    def __init__(self, seen: Seen, functions: Mapping[str, FunctionFact]) -> None:
+    def __init__(
+        self, seen: Seen, functions: Mapping[str, FunctionFact], catalog: str | None = None
+    ) -> None:
         self.seen = seen
+        self.catalog = catalog
         self._functions = functions
 
     def fields(self, table: TableName) -> tuple[SourceField, ...] | None:

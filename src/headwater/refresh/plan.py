@@ -183,7 +183,7 @@ def _windows(
 
 def source_of(runtime: Runtime, view: View, name: TableName) -> IcebergSource:
     """The source, as the view shows it."""
-    return IcebergSource(name, view, runtime.lake.catalog)
+    return IcebergSource(runtime.tables.spelled(name), view, runtime.lake.catalog)
 
 
 def check_schema(planned: Planned) -> None:

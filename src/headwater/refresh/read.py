@@ -30,7 +30,7 @@ def read_table(runtime: Runtime, name: TableName, version: int | None = None) ->
     shown = [f.name for f in metadata.current_schema.fields if not f.name.startswith("__hw_")]
     at = "" if version is None else f" VERSION AS OF {int(version)}"
     columns = ", ".join(quote(c) for c in shown)
-    text = f"SELECT {columns} FROM {name.sql(runtime.lake.catalog)}{at}"
+    text = f"SELECT {columns} FROM {runtime.tables.spelled(name).sql(runtime.lake.catalog)}{at}"
     return runtime.engine.run(runtime.engine.user, text)
 
 

@@ -41,11 +41,11 @@ class Watch:
             before, after = frozenset(self._rows), frozenset(rows)
             came, gone = after - before, before - after
             for namespace, name, _ in gone:
-                table = TableName(namespace, name)
+                table = self._runtime.tables.listed(namespace, name)
                 self.locations.pop(table, None)
                 moved.add(table)
             for namespace, name, location in came:
-                table = TableName(namespace, name)
+                table = self._runtime.tables.listed(namespace, name)
                 self.locations[table] = location
                 moved.add(table)
             self._rows = rows

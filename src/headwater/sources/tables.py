@@ -20,6 +20,7 @@ from headwater.sources.views import parse_view
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from headwater.sources.database import Row
     from headwater.sources.files import Files
     from headwater.sources.metadata import TableMetadata
 
@@ -48,14 +49,15 @@ _ALL = (
     "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables"
     f" WHERE catalog_name = ? AND {_IS_TABLE}"
 )
-_ONE = f"{_ALL} AND table_namespace = ? AND table_name = ?"
+_EXACT = "AND table_namespace = ? AND table_name = ?"
+_ANY_CASE = "AND LOWER(table_namespace) = ? AND LOWER(table_name) = ?"
 _VIEWS = (
     "SELECT table_namespace, table_name FROM iceberg_tables"
     " WHERE catalog_name = ? AND iceberg_type = 'VIEW'"
 )
 _VIEW = (
-    "SELECT metadata_location FROM iceberg_tables WHERE catalog_name = ? AND iceberg_type = 'VIEW'"
-    " AND table_namespace = ? AND table_name = ?"
+    "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables"
+    " WHERE catalog_name = ? AND iceberg_type = 'VIEW'"
 )
 
 
@@ -81,6 +83,12 @@ class TableCatalog(MetadataByName, Protocol):
 
     def location(self, name: TableName) -> str | None:
         """Metadata location of one table; None if there is no such table."""
+
+    def spelled(self, name: TableName) -> TableName:
+        """The name with the spelling the catalog has."""
+
+    def listed(self, namespace: str, name: str) -> TableName:
+        """A name of `listing`."""
 
     def metadata(self, name: TableName) -> TableMetadata | None:
         """Newest metadata of one table; None if there is no such table."""
@@ -120,8 +128,8 @@ class TableCatalog(MetadataByName, Protocol):
 class JdbcTables:
     """Tables of an Iceberg JDBC catalog (schema V1) on SQLite or PostgreSQL.
 
-    Names are compared in lower case: a table whose stored name has capitals cannot be reached by
-    the SQL that Headwater writes, and is not listed.
+    Names are found without regard to case, as Spark finds columns. Of two tables whose names differ
+    in nothing else, the one in lower case is meant.
 
     Args:
         url: SQLAlchemy URL of the database that has `iceberg_tables`.
@@ -145,6 +153,7 @@ class JdbcTables:
         self._files = files or IcebergFiles(properties)
         self._commits = MainCommits(self, self._database, self._files)
         self._cache = _Cache(cached)
+        self._spelled: dict[TableName, TableName] = {}
 
     def create_schema(self) -> None:
         """Create the catalog tables as Iceberg 1.12 does, once, before two drivers race for it."""
@@ -164,13 +173,14 @@ class JdbcTables:
             pairs = ", ".join(["(?, ?)"] * len(names))
             statement = f"{_ALL} AND (table_namespace, table_name) IN (VALUES {pairs})"
             for name in names:
-                parameters += [name.namespace, name.name]
+                parameters += self.spelled(name).spelled
         rows = self._database.fetch(statement, parameters)
-        return {
-            TableName(namespace, name): location
-            for namespace, name, location in rows
-            if location is not None and _reachable(namespace, name)
-        }
+        found = {self.listed(ns, name): where for ns, name, where in _lower_last(rows)}
+        for name in (n for n in names or () if n not in found):
+            row = self._find(_ALL, name)
+            if row is not None:
+                found[self.listed(*row[:2])] = row[2]
+        return {name: where for name, where in found.items() if where is not None}
 
     def listing(self) -> list[tuple[str, str, str]]:
         """Every table in one query, without reading names: a tick compares rows by the thousand."""
@@ -178,8 +188,35 @@ class JdbcTables:
 
     def location(self, name: TableName) -> str | None:
         """Metadata location of one table."""
-        rows = self._database.fetch(_ONE, (self.catalog, name.namespace, name.name))
-        return rows[0][2] if rows else None
+        found = self._find(_ALL, name)
+        return found[2] if found is not None else None
+
+    def spelled(self, name: TableName) -> TableName:
+        """The name with the spelling the catalog had when it was last read."""
+        return self._spelled.get(name, name)
+
+    def listed(self, namespace: str, name: str) -> TableName:
+        """A name as it stands in the catalog; its spelling is remembered."""
+        found = TableName.listed(namespace, name)
+        if found.spelling is not None:
+            self._spelled[found] = found
+        elif self._spelled:
+            self._spelled.pop(found, None)
+        return found
+
+    def _find(self, statement: str, name: TableName) -> Row | None:
+        """The row of a table or view: by its name, else by its name in another case."""
+        exact = dict.fromkeys((name.spelled, self.spelled(name).spelled))
+        tries = [
+            *((_EXACT, spelled) for spelled in exact),
+            (_ANY_CASE, (name.namespace, name.name)),
+        ]
+        for columns, spelled in tries:
+            rows = self._database.fetch(f"{statement} {columns}", (self.catalog, *spelled))
+            if rows:
+                self.listed(*rows[0][:2])
+                return rows[0]
+        return None
 
     def metadata(self, name: TableName) -> TableMetadata | None:
         """Newest metadata of one table."""
@@ -219,7 +256,7 @@ class JdbcTables:
     def views(self) -> frozenset[TableName]:
         """All Iceberg views."""
         rows = self._database.fetch(_VIEWS, (self.catalog,))
-        return frozenset(TableName(ns, name) for ns, name in rows if _reachable(ns, name))
+        return frozenset(TableName.listed(namespace, name) for namespace, name in rows)
 
     def exists(self, name: TableName) -> bool:
         """Whether there is such a table."""
@@ -227,10 +264,10 @@ class JdbcTables:
 
     def view_text(self, name: TableName) -> str | None:
         """The query of an Iceberg view."""
-        rows = self._database.fetch(_VIEW, (self.catalog, name.namespace, name.name))
-        if not rows:
+        found = self._find(_VIEW, name)
+        if found is None:
             return None
-        location = rows[0][0]
+        location = found[2]
         try:
             return parse_view(self._files.read(location), location=location)
         except FileNotFoundError as error:
@@ -245,8 +282,13 @@ class JdbcTables:
         self._database.close()
 
 
-def _reachable(namespace: str, name: str) -> bool:
-    return namespace.islower() and name.islower() and "." not in namespace
+def _lower_last(rows: list[Row]) -> list[Row]:
+    """Rows in an order in which the last one of a name is the one in lower case.
+
+    Tables of nested namespaces have no name that Headwater could write.
+    """
+    flat = [row for row in rows if "." not in row[0]]
+    return sorted(flat, key=lambda row: (row[0].islower(), row[1].islower()))
 
 
 class _Cache:
