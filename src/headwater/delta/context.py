@@ -50,6 +50,7 @@ class DeltaContext:
         self._old: dict[Node, Node] = {}
         self._names = 0
         self._key_names: set[str] = set()
+        self._keys: dict[Node, bool] = {}
         self._shared: dict[Node, None] = {}
         self._staged: dict[Node, None] = {}
 
@@ -116,7 +117,13 @@ class DeltaContext:
         """
         if not node.names or not self._key_names.issuperset(node.names):
             return False
-        parts = list(node.walk())
+        known = self._keys.get(node)
+        if known is None:
+            known = self._keys[node] = self._stands_alone(node)
+        return known
+
+    def _stands_alone(self, node: Node) -> bool:
+        parts = list(_parts_of(node, {}))
         made = {name for part in parts for name in part.names}
         used = {n for part in parts for e in part.expressions for n in names_in(e)}
         return used <= made and not any(isinstance(part, Reference) for part in parts)
@@ -152,6 +159,15 @@ class DeltaContext:
         if isinstance(node, Scan):
             return replace(node, at=At.OLD) if self._changes_itself(node) else node
         return with_old_clock(node)
+
+
+def _parts_of(node: Node, seen: dict[Node, None]) -> dict[Node, None]:
+    """A node and everything below it, each once."""
+    if node not in seen:
+        seen[node] = None
+        for child in node.inputs:
+            _parts_of(child, seen)
+    return seen
 
 
 def has_clock(node: Node) -> bool:

@@ -11,6 +11,7 @@ come back with another zero than was stored.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,6 @@ from headwater.sql.operators import (
     Project,
     Scan,
     ref,
-    transform,
 )
 
 if TYPE_CHECKING:
@@ -51,24 +51,39 @@ _EXACT = frozenset(
 
 def read_once(tree: Node, ctx: DeltaContext) -> Node:
     """The tree with every selection of a changed table's rows by keys read once."""
-    counts: dict[Join, int] = {}
-    for node in tree.walk():
-        chosen = _selection(node, ctx)
-        if chosen is not None:
-            counts[chosen] = counts.get(chosen, 0) + 1
+    counts = _selections(tree, ctx, {})
     kept = dict.fromkeys(chosen for chosen, times in counts.items() if times > 1)
     if not kept:
         return tree
     before = {chosen: ctx.share(_before(chosen, ctx)) for chosen in kept}
+    done: dict[Node, Node] = {}
 
     def once(node: Node) -> Node:
-        chosen = _selection(node, ctx)
-        if chosen is None or chosen not in kept:
-            return node
-        ctx.stage(chosen)
-        return chosen if _scan(node).at is At.NEW else before[chosen]
+        if node not in done:
+            chosen = _selection(node, ctx)
+            if chosen is not None and chosen in kept:
+                ctx.stage(chosen)
+                done[node] = chosen if _scan(node).at is At.NEW else before[chosen]
+            else:
+                inputs = tuple(once(child) for child in node.inputs)
+                same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
+                done[node] = node if same else node.with_inputs(inputs)
+        return done[node]
 
-    return transform(tree, once)
+    return once(tree)
+
+
+def _selections(node: Node, ctx: DeltaContext, known: dict[Node, Counter[Join]]) -> Counter[Join]:
+    """How often a tree selects rows; parts that it holds several times are looked at once."""
+    if node not in known:
+        found: Counter[Join] = Counter()
+        chosen = _selection(node, ctx)
+        if chosen is not None:
+            found[chosen] = 1
+        for child in node.inputs:
+            found.update(_selections(child, ctx, known))
+        known[node] = found
+    return known[node]
 
 
 def _selection(node: Node, ctx: DeltaContext) -> Join | None:

@@ -1654,6 +1654,144 @@ LEFT SEMI JOIN (
   ON `y` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_3
+SELECT DISTINCT
+  `k` AS `__hw_f2`
+FROM (
+  SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, `__hw_w`
+      FROM (
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+              FROM `__hw_src_0_delta`
+              GROUP BY `k`, `x` ) AS t1
+            WHERE `__hw_w` <> 0 ) AS t2
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t3
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t5
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_2', 'y', `y`) AND __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t6
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t7
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t8
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_2` ) AS t9
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t10
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t11
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_1', 'y', `y`) ) AS t12
+            LEFT SEMI JOIN (
+              SELECT `y` AS `__hw_f1`
+              FROM `__hw_stage_1` ) AS t13
+              ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t14
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_2` ) AS t15
+            ON `k` = `y` ) AS t16
+        GROUP BY `k`, `x` ) AS t17
+      WHERE `__hw_w` <> 0 ) AS t18
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+      FROM (
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_old` ) AS t19 ) AS t20
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+    UNION ALL
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+    FROM (
+      SELECT `empty`, `unknown`, `__hw_w`
+      FROM (
+        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+          FROM (
+            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t21
+            UNION ALL
+            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t22 ) AS t23 ) AS t24
+        GROUP BY `empty`, `unknown` ) AS t25
+      WHERE `__hw_w` <> 0 ) AS t26
+    INNER JOIN (
+      SELECT `k`, `x`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new` ) AS t27
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t28
+        ON `k` = `y` ) AS t29
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t30
+  GROUP BY `k`, `x`, `empty`, `unknown` ) AS t31
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_4
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_3', '__hw_f2', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f2`
+  FROM `__hw_stage_3` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f2`
+
+-- __hw_stage_5
+SELECT `y`
+FROM (
+  SELECT `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_3', '__hw_f2', `y`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f2`
+  FROM `__hw_stage_3` ) AS t2
+  ON `y` IS NOT DISTINCT FROM `__hw_f2`
+
+-- __hw_stage_6
 SELECT `y`
 FROM (
   SELECT `y`, `__hw_w`
@@ -1676,7 +1814,7 @@ FROM (
 LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f4`
 
--- __hw_stage_4
+-- __hw_stage_7
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
@@ -1690,228 +1828,22 @@ FROM (
           SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
           FROM (
             SELECT `k`, `x`
-            FROM `__hw_src_0_new` ) AS t1
-          LEFT SEMI JOIN (
-            SELECT DISTINCT
-              `k` AS `__hw_f2`
-            FROM (
-              SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-              FROM (
-                SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                    FROM (
-                      SELECT `k`, `x`, `__hw_w`
-                      FROM (
-                        SELECT `k`, `x`, `__hw_w`
-                        FROM (
-                          SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                          FROM `__hw_src_0_delta`
-                          GROUP BY `k`, `x` ) AS t2
-                        WHERE `__hw_w` <> 0 ) AS t3
-                      LEFT ANTI JOIN (
-                        SELECT `y`
-                        FROM `__hw_src_1_new`
-                        WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t4
-                        ON `k` = `y`
-                      UNION ALL
-                      SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-                      FROM (
-                        SELECT `k`, `x`
-                        FROM `__hw_src_0_old`
-                        WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t5
-                      LEFT SEMI JOIN (
-                        SELECT `y`, `__hw_w`
-                        FROM `__hw_stage_1` ) AS t6
-                        ON `k` = `y`
-                      LEFT ANTI JOIN (
-                        SELECT `y`
-                        FROM `__hw_stage_3` ) AS t7
-                        ON `k` = `y`
-                      LEFT SEMI JOIN (
-                        SELECT `y`
-                        FROM `__hw_stage_2` ) AS t8
-                        ON `k` = `y`
-                      UNION ALL
-                      SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                      FROM (
-                        SELECT `k`, `x`
-                        FROM `__hw_src_0_old`
-                        WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t9
-                      LEFT SEMI JOIN (
-                        SELECT `y`, `__hw_w`
-                        FROM `__hw_stage_1` ) AS t10
-                        ON `k` = `y`
-                      LEFT SEMI JOIN (
-                        SELECT `y`
-                        FROM `__hw_stage_3` ) AS t11
-                        ON `k` = `y`
-                      LEFT ANTI JOIN (
-                        SELECT `y`
-                        FROM `__hw_stage_2` ) AS t12
-                        ON `k` = `y` ) AS t13
-                    GROUP BY `k`, `x` ) AS t14
-                  WHERE `__hw_w` <> 0 ) AS t15
-                INNER JOIN (
-                  SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-                  FROM (
-                    SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                    FROM `__hw_src_1_old` ) AS t16 ) AS t17
-                  ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-                UNION ALL
-                SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-                FROM (
-                  SELECT `empty`, `unknown`, `__hw_w`
-                  FROM (
-                    SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                    FROM (
-                      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-                      FROM (
-                        SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                        FROM (
-                          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                          FROM `__hw_src_1_new` ) AS t18
-                        UNION ALL
-                        SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                        FROM (
-                          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                          FROM `__hw_src_1_old` ) AS t19 ) AS t20 ) AS t21
-                    GROUP BY `empty`, `unknown` ) AS t22
-                  WHERE `__hw_w` <> 0 ) AS t23
-                INNER JOIN (
-                  SELECT `k`, `x`
-                  FROM (
-                    SELECT `k`, `x`
-                    FROM `__hw_src_0_new` ) AS t24
-                  LEFT ANTI JOIN (
-                    SELECT `y`
-                    FROM `__hw_src_1_new` ) AS t25
-                    ON `k` = `y` ) AS t26
-                  ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t27
-              GROUP BY `k`, `x`, `empty`, `unknown` ) AS t28
-            WHERE `__hw_w` <> 0 ) AS t29
-            ON `k` IS NOT DISTINCT FROM `__hw_f2`
+            FROM `__hw_stage_4` ) AS t1
           LEFT ANTI JOIN (
             SELECT `y`
-            FROM (
-              SELECT `y`
-              FROM `__hw_src_1_new` ) AS t30
-            LEFT SEMI JOIN (
-              SELECT DISTINCT
-                `k` AS `__hw_f2`
-              FROM (
-                SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`, `__hw_w`
-                    FROM (
-                      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                      FROM (
-                        SELECT `k`, `x`, `__hw_w`
-                        FROM (
-                          SELECT `k`, `x`, `__hw_w`
-                          FROM (
-                            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                            FROM `__hw_src_0_delta`
-                            GROUP BY `k`, `x` ) AS t31
-                          WHERE `__hw_w` <> 0 ) AS t32
-                        LEFT ANTI JOIN (
-                          SELECT `y`
-                          FROM `__hw_src_1_new`
-                          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t33
-                          ON `k` = `y`
-                        UNION ALL
-                        SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-                        FROM (
-                          SELECT `k`, `x`
-                          FROM `__hw_src_0_old`
-                          WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t34
-                        LEFT SEMI JOIN (
-                          SELECT `y`, `__hw_w`
-                          FROM `__hw_stage_1` ) AS t35
-                          ON `k` = `y`
-                        LEFT ANTI JOIN (
-                          SELECT `y`
-                          FROM `__hw_stage_3` ) AS t36
-                          ON `k` = `y`
-                        LEFT SEMI JOIN (
-                          SELECT `y`
-                          FROM `__hw_stage_2` ) AS t37
-                          ON `k` = `y`
-                        UNION ALL
-                        SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                        FROM (
-                          SELECT `k`, `x`
-                          FROM `__hw_src_0_old`
-                          WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t38
-                        LEFT SEMI JOIN (
-                          SELECT `y`, `__hw_w`
-                          FROM `__hw_stage_1` ) AS t39
-                          ON `k` = `y`
-                        LEFT SEMI JOIN (
-                          SELECT `y`
-                          FROM `__hw_stage_3` ) AS t40
-                          ON `k` = `y`
-                        LEFT ANTI JOIN (
-                          SELECT `y`
-                          FROM `__hw_stage_2` ) AS t41
-                          ON `k` = `y` ) AS t42
-                      GROUP BY `k`, `x` ) AS t43
-                    WHERE `__hw_w` <> 0 ) AS t44
-                  INNER JOIN (
-                    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-                    FROM (
-                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                      FROM `__hw_src_1_old` ) AS t45 ) AS t46
-                    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-                  UNION ALL
-                  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-                  FROM (
-                    SELECT `empty`, `unknown`, `__hw_w`
-                    FROM (
-                      SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                      FROM (
-                        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-                        FROM (
-                          SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                          FROM (
-                            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                            FROM `__hw_src_1_new` ) AS t47
-                          UNION ALL
-                          SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                          FROM (
-                            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                            FROM `__hw_src_1_old` ) AS t48 ) AS t49 ) AS t50
-                      GROUP BY `empty`, `unknown` ) AS t51
-                    WHERE `__hw_w` <> 0 ) AS t52
-                  INNER JOIN (
-                    SELECT `k`, `x`
-                    FROM (
-                      SELECT `k`, `x`
-                      FROM `__hw_src_0_new` ) AS t53
-                    LEFT ANTI JOIN (
-                      SELECT `y`
-                      FROM `__hw_src_1_new` ) AS t54
-                      ON `k` = `y` ) AS t55
-                    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t56
-                GROUP BY `k`, `x`, `empty`, `unknown` ) AS t57
-              WHERE `__hw_w` <> 0 ) AS t58
-              ON `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t59
+            FROM `__hw_stage_5` ) AS t2
             ON `k` = `y`
           INNER JOIN (
             SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
             FROM (
               SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_new` ) AS t60 ) AS t61
-            ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t62
+              FROM `__hw_src_1_new` ) AS t3 ) AS t4
+            ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t5
         UNION ALL
         SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
         FROM (
           SELECT `g`, `v`, `n`
-          FROM `__hw_target` ) AS t63
+          FROM `__hw_target` ) AS t6
         LEFT SEMI JOIN (
           SELECT DISTINCT
             `k` AS `__hw_f2`
@@ -1930,56 +1862,56 @@ FROM (
                       FROM (
                         SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
                         FROM `__hw_src_0_delta`
-                        GROUP BY `k`, `x` ) AS t64
-                      WHERE `__hw_w` <> 0 ) AS t65
+                        GROUP BY `k`, `x` ) AS t7
+                      WHERE `__hw_w` <> 0 ) AS t8
                     LEFT ANTI JOIN (
                       SELECT `y`
                       FROM `__hw_src_1_new`
-                      WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t66
+                      WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t9
                       ON `k` = `y`
                     UNION ALL
                     SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
                     FROM (
                       SELECT `k`, `x`
                       FROM `__hw_src_0_old`
-                      WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t67
+                      WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t10
                     LEFT SEMI JOIN (
                       SELECT `y`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t68
+                      FROM `__hw_stage_1` ) AS t11
                       ON `k` = `y`
                     LEFT ANTI JOIN (
                       SELECT `y`
-                      FROM `__hw_stage_3` ) AS t69
+                      FROM `__hw_stage_6` ) AS t12
                       ON `k` = `y`
                     LEFT SEMI JOIN (
                       SELECT `y`
-                      FROM `__hw_stage_2` ) AS t70
+                      FROM `__hw_stage_2` ) AS t13
                       ON `k` = `y`
                     UNION ALL
                     SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
                     FROM (
                       SELECT `k`, `x`
                       FROM `__hw_src_0_old`
-                      WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t71
+                      WHERE __HW_AMONG('__hw_stage_6', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t14
                     LEFT SEMI JOIN (
                       SELECT `y`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t72
+                      FROM `__hw_stage_1` ) AS t15
                       ON `k` = `y`
                     LEFT SEMI JOIN (
                       SELECT `y`
-                      FROM `__hw_stage_3` ) AS t73
+                      FROM `__hw_stage_6` ) AS t16
                       ON `k` = `y`
                     LEFT ANTI JOIN (
                       SELECT `y`
-                      FROM `__hw_stage_2` ) AS t74
-                      ON `k` = `y` ) AS t75
-                  GROUP BY `k`, `x` ) AS t76
-                WHERE `__hw_w` <> 0 ) AS t77
+                      FROM `__hw_stage_2` ) AS t17
+                      ON `k` = `y` ) AS t18
+                  GROUP BY `k`, `x` ) AS t19
+                WHERE `__hw_w` <> 0 ) AS t20
               INNER JOIN (
                 SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
                 FROM (
                   SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                  FROM `__hw_src_1_old` ) AS t78 ) AS t79
+                  FROM `__hw_src_1_old` ) AS t21 ) AS t22
                 ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
               UNION ALL
               SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
@@ -1993,35 +1925,35 @@ FROM (
                       SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
                       FROM (
                         SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                        FROM `__hw_src_1_new` ) AS t80
+                        FROM `__hw_src_1_new` ) AS t23
                       UNION ALL
                       SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
                       FROM (
                         SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                        FROM `__hw_src_1_old` ) AS t81 ) AS t82 ) AS t83
-                  GROUP BY `empty`, `unknown` ) AS t84
-                WHERE `__hw_w` <> 0 ) AS t85
+                        FROM `__hw_src_1_old` ) AS t24 ) AS t25 ) AS t26
+                  GROUP BY `empty`, `unknown` ) AS t27
+                WHERE `__hw_w` <> 0 ) AS t28
               INNER JOIN (
                 SELECT `k`, `x`
                 FROM (
                   SELECT `k`, `x`
-                  FROM `__hw_src_0_new` ) AS t86
+                  FROM `__hw_src_0_new` ) AS t29
                 LEFT ANTI JOIN (
                   SELECT `y`
-                  FROM `__hw_src_1_new` ) AS t87
-                  ON `k` = `y` ) AS t88
-                ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t89
-            GROUP BY `k`, `x`, `empty`, `unknown` ) AS t90
-          WHERE `__hw_w` <> 0 ) AS t91
-          ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t92
-      GROUP BY `g`, `v`, `n` ) AS t93
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t94
+                  FROM `__hw_src_1_new` ) AS t30
+                  ON `k` = `y` ) AS t31
+                ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t32
+            GROUP BY `k`, `x`, `empty`, `unknown` ) AS t33
+          WHERE `__hw_w` <> 0 ) AS t34
+          ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t35
+      GROUP BY `g`, `v`, `n` ) AS t36
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t37
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t95
+    FROM `__hw_target` ) AS t38
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
-    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t96
+    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t39
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`, `n`
@@ -2041,228 +1973,22 @@ FROM (
               SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
               FROM (
                 SELECT `k`, `x`
-                FROM `__hw_src_0_new` ) AS t97
-              LEFT SEMI JOIN (
-                SELECT DISTINCT
-                  `k` AS `__hw_f2`
-                FROM (
-                  SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-                    FROM (
-                      SELECT `k`, `x`, `__hw_w`
-                      FROM (
-                        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                        FROM (
-                          SELECT `k`, `x`, `__hw_w`
-                          FROM (
-                            SELECT `k`, `x`, `__hw_w`
-                            FROM (
-                              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                              FROM `__hw_src_0_delta`
-                              GROUP BY `k`, `x` ) AS t98
-                            WHERE `__hw_w` <> 0 ) AS t99
-                          LEFT ANTI JOIN (
-                            SELECT `y`
-                            FROM `__hw_src_1_new`
-                            WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t100
-                            ON `k` = `y`
-                          UNION ALL
-                          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-                          FROM (
-                            SELECT `k`, `x`
-                            FROM `__hw_src_0_old`
-                            WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t101
-                          LEFT SEMI JOIN (
-                            SELECT `y`, `__hw_w`
-                            FROM `__hw_stage_1` ) AS t102
-                            ON `k` = `y`
-                          LEFT ANTI JOIN (
-                            SELECT `y`
-                            FROM `__hw_stage_3` ) AS t103
-                            ON `k` = `y`
-                          LEFT SEMI JOIN (
-                            SELECT `y`
-                            FROM `__hw_stage_2` ) AS t104
-                            ON `k` = `y`
-                          UNION ALL
-                          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                          FROM (
-                            SELECT `k`, `x`
-                            FROM `__hw_src_0_old`
-                            WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t105
-                          LEFT SEMI JOIN (
-                            SELECT `y`, `__hw_w`
-                            FROM `__hw_stage_1` ) AS t106
-                            ON `k` = `y`
-                          LEFT SEMI JOIN (
-                            SELECT `y`
-                            FROM `__hw_stage_3` ) AS t107
-                            ON `k` = `y`
-                          LEFT ANTI JOIN (
-                            SELECT `y`
-                            FROM `__hw_stage_2` ) AS t108
-                            ON `k` = `y` ) AS t109
-                        GROUP BY `k`, `x` ) AS t110
-                      WHERE `__hw_w` <> 0 ) AS t111
-                    INNER JOIN (
-                      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-                      FROM (
-                        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                        FROM `__hw_src_1_old` ) AS t112 ) AS t113
-                      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-                    UNION ALL
-                    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-                    FROM (
-                      SELECT `empty`, `unknown`, `__hw_w`
-                      FROM (
-                        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                        FROM (
-                          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-                          FROM (
-                            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                            FROM (
-                              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                              FROM `__hw_src_1_new` ) AS t114
-                            UNION ALL
-                            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                            FROM (
-                              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                              FROM `__hw_src_1_old` ) AS t115 ) AS t116 ) AS t117
-                        GROUP BY `empty`, `unknown` ) AS t118
-                      WHERE `__hw_w` <> 0 ) AS t119
-                    INNER JOIN (
-                      SELECT `k`, `x`
-                      FROM (
-                        SELECT `k`, `x`
-                        FROM `__hw_src_0_new` ) AS t120
-                      LEFT ANTI JOIN (
-                        SELECT `y`
-                        FROM `__hw_src_1_new` ) AS t121
-                        ON `k` = `y` ) AS t122
-                      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t123
-                  GROUP BY `k`, `x`, `empty`, `unknown` ) AS t124
-                WHERE `__hw_w` <> 0 ) AS t125
-                ON `k` IS NOT DISTINCT FROM `__hw_f2`
+                FROM `__hw_stage_4` ) AS t40
               LEFT ANTI JOIN (
                 SELECT `y`
-                FROM (
-                  SELECT `y`
-                  FROM `__hw_src_1_new` ) AS t126
-                LEFT SEMI JOIN (
-                  SELECT DISTINCT
-                    `k` AS `__hw_f2`
-                  FROM (
-                    SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                    FROM (
-                      SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-                      FROM (
-                        SELECT `k`, `x`, `__hw_w`
-                        FROM (
-                          SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                          FROM (
-                            SELECT `k`, `x`, `__hw_w`
-                            FROM (
-                              SELECT `k`, `x`, `__hw_w`
-                              FROM (
-                                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                                FROM `__hw_src_0_delta`
-                                GROUP BY `k`, `x` ) AS t127
-                              WHERE `__hw_w` <> 0 ) AS t128
-                            LEFT ANTI JOIN (
-                              SELECT `y`
-                              FROM `__hw_src_1_new`
-                              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t129
-                              ON `k` = `y`
-                            UNION ALL
-                            SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-                            FROM (
-                              SELECT `k`, `x`
-                              FROM `__hw_src_0_old`
-                              WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t130
-                            LEFT SEMI JOIN (
-                              SELECT `y`, `__hw_w`
-                              FROM `__hw_stage_1` ) AS t131
-                              ON `k` = `y`
-                            LEFT ANTI JOIN (
-                              SELECT `y`
-                              FROM `__hw_stage_3` ) AS t132
-                              ON `k` = `y`
-                            LEFT SEMI JOIN (
-                              SELECT `y`
-                              FROM `__hw_stage_2` ) AS t133
-                              ON `k` = `y`
-                            UNION ALL
-                            SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                            FROM (
-                              SELECT `k`, `x`
-                              FROM `__hw_src_0_old`
-                              WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t134
-                            LEFT SEMI JOIN (
-                              SELECT `y`, `__hw_w`
-                              FROM `__hw_stage_1` ) AS t135
-                              ON `k` = `y`
-                            LEFT SEMI JOIN (
-                              SELECT `y`
-                              FROM `__hw_stage_3` ) AS t136
-                              ON `k` = `y`
-                            LEFT ANTI JOIN (
-                              SELECT `y`
-                              FROM `__hw_stage_2` ) AS t137
-                              ON `k` = `y` ) AS t138
-                          GROUP BY `k`, `x` ) AS t139
-                        WHERE `__hw_w` <> 0 ) AS t140
-                      INNER JOIN (
-                        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-                        FROM (
-                          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                          FROM `__hw_src_1_old` ) AS t141 ) AS t142
-                        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-                      UNION ALL
-                      SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-                      FROM (
-                        SELECT `empty`, `unknown`, `__hw_w`
-                        FROM (
-                          SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                          FROM (
-                            SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-                            FROM (
-                              SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                              FROM (
-                                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                                FROM `__hw_src_1_new` ) AS t143
-                              UNION ALL
-                              SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                              FROM (
-                                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                                FROM `__hw_src_1_old` ) AS t144 ) AS t145 ) AS t146
-                          GROUP BY `empty`, `unknown` ) AS t147
-                        WHERE `__hw_w` <> 0 ) AS t148
-                      INNER JOIN (
-                        SELECT `k`, `x`
-                        FROM (
-                          SELECT `k`, `x`
-                          FROM `__hw_src_0_new` ) AS t149
-                        LEFT ANTI JOIN (
-                          SELECT `y`
-                          FROM `__hw_src_1_new` ) AS t150
-                          ON `k` = `y` ) AS t151
-                        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t152
-                    GROUP BY `k`, `x`, `empty`, `unknown` ) AS t153
-                  WHERE `__hw_w` <> 0 ) AS t154
-                  ON `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t155
+                FROM `__hw_stage_5` ) AS t41
                 ON `k` = `y`
               INNER JOIN (
                 SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
                 FROM (
                   SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                  FROM `__hw_src_1_new` ) AS t156 ) AS t157
-                ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t158
+                  FROM `__hw_src_1_new` ) AS t42 ) AS t43
+                ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t44
             UNION ALL
             SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
             FROM (
               SELECT `g`, `v`, `n`
-              FROM `__hw_target` ) AS t159
+              FROM `__hw_target` ) AS t45
             LEFT SEMI JOIN (
               SELECT DISTINCT
                 `k` AS `__hw_f2`
@@ -2281,56 +2007,56 @@ FROM (
                           FROM (
                             SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
                             FROM `__hw_src_0_delta`
-                            GROUP BY `k`, `x` ) AS t160
-                          WHERE `__hw_w` <> 0 ) AS t161
+                            GROUP BY `k`, `x` ) AS t46
+                          WHERE `__hw_w` <> 0 ) AS t47
                         LEFT ANTI JOIN (
                           SELECT `y`
                           FROM `__hw_src_1_new`
-                          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t162
+                          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t48
                           ON `k` = `y`
                         UNION ALL
                         SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
                         FROM (
                           SELECT `k`, `x`
                           FROM `__hw_src_0_old`
-                          WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t163
+                          WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t49
                         LEFT SEMI JOIN (
                           SELECT `y`, `__hw_w`
-                          FROM `__hw_stage_1` ) AS t164
+                          FROM `__hw_stage_1` ) AS t50
                           ON `k` = `y`
                         LEFT ANTI JOIN (
                           SELECT `y`
-                          FROM `__hw_stage_3` ) AS t165
+                          FROM `__hw_stage_6` ) AS t51
                           ON `k` = `y`
                         LEFT SEMI JOIN (
                           SELECT `y`
-                          FROM `__hw_stage_2` ) AS t166
+                          FROM `__hw_stage_2` ) AS t52
                           ON `k` = `y`
                         UNION ALL
                         SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
                         FROM (
                           SELECT `k`, `x`
                           FROM `__hw_src_0_old`
-                          WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t167
+                          WHERE __HW_AMONG('__hw_stage_6', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t53
                         LEFT SEMI JOIN (
                           SELECT `y`, `__hw_w`
-                          FROM `__hw_stage_1` ) AS t168
+                          FROM `__hw_stage_1` ) AS t54
                           ON `k` = `y`
                         LEFT SEMI JOIN (
                           SELECT `y`
-                          FROM `__hw_stage_3` ) AS t169
+                          FROM `__hw_stage_6` ) AS t55
                           ON `k` = `y`
                         LEFT ANTI JOIN (
                           SELECT `y`
-                          FROM `__hw_stage_2` ) AS t170
-                          ON `k` = `y` ) AS t171
-                      GROUP BY `k`, `x` ) AS t172
-                    WHERE `__hw_w` <> 0 ) AS t173
+                          FROM `__hw_stage_2` ) AS t56
+                          ON `k` = `y` ) AS t57
+                      GROUP BY `k`, `x` ) AS t58
+                    WHERE `__hw_w` <> 0 ) AS t59
                   INNER JOIN (
                     SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
                     FROM (
                       SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                      FROM `__hw_src_1_old` ) AS t174 ) AS t175
+                      FROM `__hw_src_1_old` ) AS t60 ) AS t61
                     ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
                   UNION ALL
                   SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
@@ -2344,38 +2070,38 @@ FROM (
                           SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
                           FROM (
                             SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                            FROM `__hw_src_1_new` ) AS t176
+                            FROM `__hw_src_1_new` ) AS t62
                           UNION ALL
                           SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
                           FROM (
                             SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                            FROM `__hw_src_1_old` ) AS t177 ) AS t178 ) AS t179
-                      GROUP BY `empty`, `unknown` ) AS t180
-                    WHERE `__hw_w` <> 0 ) AS t181
+                            FROM `__hw_src_1_old` ) AS t63 ) AS t64 ) AS t65
+                      GROUP BY `empty`, `unknown` ) AS t66
+                    WHERE `__hw_w` <> 0 ) AS t67
                   INNER JOIN (
                     SELECT `k`, `x`
                     FROM (
                       SELECT `k`, `x`
-                      FROM `__hw_src_0_new` ) AS t182
+                      FROM `__hw_src_0_new` ) AS t68
                     LEFT ANTI JOIN (
                       SELECT `y`
-                      FROM `__hw_src_1_new` ) AS t183
-                      ON `k` = `y` ) AS t184
-                    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t185
-                GROUP BY `k`, `x`, `empty`, `unknown` ) AS t186
-              WHERE `__hw_w` <> 0 ) AS t187
-              ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t188
-          GROUP BY `g`, `v`, `n` ) AS t189
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t190
+                      FROM `__hw_src_1_new` ) AS t69
+                      ON `k` = `y` ) AS t70
+                    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t71
+                GROUP BY `k`, `x`, `empty`, `unknown` ) AS t72
+              WHERE `__hw_w` <> 0 ) AS t73
+              ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t74
+          GROUP BY `g`, `v`, `n` ) AS t75
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t76
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g191 AS `__hw_copy` ) AS t192 ) AS t193 ) AS t194
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g77 AS `__hw_copy` ) AS t78 ) AS t79 ) AS t80
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_7` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_7', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

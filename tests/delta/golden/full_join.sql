@@ -1992,6 +1992,180 @@ LEFT SEMI JOIN (
   ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_4
+SELECT `k`
+FROM (
+  SELECT `k`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f2`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f2`
+
+-- __hw_stage_5
+SELECT DISTINCT
+  `g` AS `__hw_f3`
+FROM (
+  SELECT COALESCE(`k`, `k_1`) AS `g`
+  FROM (
+    SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k`, `k_1`, `y`, `__hw_w`
+      FROM (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t1
+      LEFT JOIN (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+        ON `k` = `k_1`
+      UNION ALL
+      (
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
+        INNER JOIN (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_2` ) AS t4
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_2` ) AS t5
+        LEFT ANTI JOIN (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
+          ON `k` = `k_1` )
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t9
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM `__hw_stage_2` ) AS t10
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t11
+        LEFT SEMI JOIN (
+          SELECT `k_1` AS `__hw_f1`
+          FROM `__hw_stage_2` ) AS t12
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_3` ) AS t14
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t15
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM `__hw_stage_2` ) AS t16
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t17
+        LEFT SEMI JOIN (
+          SELECT `k_1` AS `__hw_f1`
+          FROM `__hw_stage_2` ) AS t18
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t19
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_3` ) AS t20
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t21
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t22
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t23
+        LEFT SEMI JOIN (
+          SELECT `k` AS `__hw_f2`
+          FROM `__hw_stage_1` ) AS t24
+          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t25
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_4` ) AS t26
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t27
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t28
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t29
+        LEFT SEMI JOIN (
+          SELECT `k` AS `__hw_f2`
+          FROM `__hw_stage_1` ) AS t30
+          ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t31
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_4` ) AS t32
+        ON `k` = `k_1` ) AS t33
+    GROUP BY `k`, `k_1`, `y` ) AS t34
+  WHERE `__hw_w` <> 0 ) AS t35
+
+-- __hw_stage_6
+SELECT `k`
+FROM (
+  SELECT `k`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_stage_5', '__hw_f3', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f3`
+  FROM `__hw_stage_5` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f3`
+
+-- __hw_stage_7
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_5', '__hw_f3', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `__hw_f3`
+  FROM `__hw_stage_5` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+
+-- __hw_stage_8
 SELECT `k_1`, `y`
 FROM (
   SELECT `k_1`, `y`, `__hw_w`
@@ -2014,18 +2188,7 @@ FROM (
 LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f5`
 
--- __hw_stage_5
-SELECT `k`
-FROM (
-  SELECT `k`
-  FROM `__hw_src_0_new`
-  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
-LEFT SEMI JOIN (
-  SELECT `k` AS `__hw_f2`
-  FROM `__hw_stage_1` ) AS t2
-  ON `k` IS NOT DISTINCT FROM `__hw_f2`
-
--- __hw_stage_6
+-- __hw_stage_9
 SELECT `k`
 FROM (
   SELECT `k`, `__hw_w`
@@ -2033,7 +2196,7 @@ FROM (
     SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
     FROM (
       SELECT `k`, CAST(1 AS BIGINT) AS `__hw_w`
-      FROM `__hw_stage_5`
+      FROM `__hw_stage_4`
       UNION ALL
       SELECT `k`, -`__hw_w` AS `__hw_w`
       FROM (
@@ -2048,7 +2211,7 @@ FROM (
 LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f6`
 
--- __hw_stage_7
+-- __hw_stage_10
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
@@ -2064,244 +2227,16 @@ FROM (
             SELECT COALESCE(`k`, `k_1`) AS `g`, `y`
             FROM (
               SELECT `k`
-              FROM `__hw_src_0_new` ) AS t1
-            LEFT SEMI JOIN (
-              SELECT DISTINCT
-                `g` AS `__hw_f3`
-              FROM (
-                SELECT COALESCE(`k`, `k_1`) AS `g`
-                FROM (
-                  SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `k_1`, `y`, `__hw_w`
-                    FROM (
-                      SELECT `k`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t2
-                    LEFT JOIN (
-                      SELECT `k` AS `k_1`, `y`
-                      FROM `__hw_src_1_new`
-                      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t3
-                      ON `k` = `k_1`
-                    UNION ALL
-                    (
-                      SELECT `k`, `k_1`, `y`, `__hw_w`
-                      FROM (
-                        SELECT `k`
-                        FROM `__hw_src_0_old`
-                        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t4
-                      INNER JOIN (
-                        SELECT `k_1`, `y`, `__hw_w`
-                        FROM `__hw_stage_2` ) AS t5
-                        ON `k` = `k_1`
-                      UNION ALL
-                      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-                      FROM (
-                        SELECT `k_1`, `y`, `__hw_w`
-                        FROM `__hw_stage_2` ) AS t6
-                      LEFT ANTI JOIN (
-                        SELECT `k`
-                        FROM `__hw_src_0_new`
-                        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t7
-                        ON `k` = `k_1` )
-                    UNION ALL
-                    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT `k`
-                      FROM `__hw_src_0_old`
-                      WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t10
-                    LEFT SEMI JOIN (
-                      SELECT `k_1`, `y`, `__hw_w`
-                      FROM `__hw_stage_2` ) AS t11
-                      ON `k` = `k_1`
-                    LEFT ANTI JOIN (
-                      SELECT `k_1`, `y`
-                      FROM `__hw_stage_4` ) AS t12
-                      ON `k` = `k_1`
-                    LEFT SEMI JOIN (
-                      SELECT `k_1`, `y`
-                      FROM `__hw_stage_3` ) AS t13
-                      ON `k` = `k_1`
-                    UNION ALL
-                    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT `k`
-                      FROM `__hw_src_0_old`
-                      WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t14
-                    LEFT SEMI JOIN (
-                      SELECT `k_1`, `y`, `__hw_w`
-                      FROM `__hw_stage_2` ) AS t15
-                      ON `k` = `k_1`
-                    LEFT SEMI JOIN (
-                      SELECT `k_1`, `y`
-                      FROM `__hw_stage_4` ) AS t16
-                      ON `k` = `k_1`
-                    LEFT ANTI JOIN (
-                      SELECT `k_1`, `y`
-                      FROM `__hw_stage_3` ) AS t17
-                      ON `k` = `k_1`
-                    UNION ALL
-                    SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT `k` AS `k_1`, `y`
-                      FROM `__hw_src_1_old`
-                      WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t18
-                    LEFT SEMI JOIN (
-                      SELECT `k`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t19
-                      ON `k` = `k_1`
-                    LEFT ANTI JOIN (
-                      SELECT `k`
-                      FROM `__hw_stage_6` ) AS t20
-                      ON `k` = `k_1`
-                    LEFT SEMI JOIN (
-                      SELECT `k`
-                      FROM `__hw_stage_5` ) AS t21
-                      ON `k` = `k_1`
-                    UNION ALL
-                    SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT `k` AS `k_1`, `y`
-                      FROM `__hw_src_1_old`
-                      WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
-                    LEFT SEMI JOIN (
-                      SELECT `k`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t23
-                      ON `k` = `k_1`
-                    LEFT SEMI JOIN (
-                      SELECT `k`
-                      FROM `__hw_stage_6` ) AS t24
-                      ON `k` = `k_1`
-                    LEFT ANTI JOIN (
-                      SELECT `k`
-                      FROM `__hw_stage_5` ) AS t25
-                      ON `k` = `k_1` ) AS t26
-                  GROUP BY `k`, `k_1`, `y` ) AS t27
-                WHERE `__hw_w` <> 0 ) AS t28 ) AS t29
-              ON `k` IS NOT DISTINCT FROM `__hw_f3`
+              FROM `__hw_stage_6` ) AS t1
             FULL JOIN (
               SELECT `k_1`, `y`
-              FROM (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_new` ) AS t30
-              LEFT SEMI JOIN (
-                SELECT DISTINCT
-                  `g` AS `__hw_f3`
-                FROM (
-                  SELECT COALESCE(`k`, `k_1`) AS `g`
-                  FROM (
-                    SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-                    FROM (
-                      SELECT `k`, `k_1`, `y`, `__hw_w`
-                      FROM (
-                        SELECT `k`, `__hw_w`
-                        FROM `__hw_stage_1` ) AS t31
-                      LEFT JOIN (
-                        SELECT `k` AS `k_1`, `y`
-                        FROM `__hw_src_1_new`
-                        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t32
-                        ON `k` = `k_1`
-                      UNION ALL
-                      (
-                        SELECT `k`, `k_1`, `y`, `__hw_w`
-                        FROM (
-                          SELECT `k`
-                          FROM `__hw_src_0_old`
-                          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t33
-                        INNER JOIN (
-                          SELECT `k_1`, `y`, `__hw_w`
-                          FROM `__hw_stage_2` ) AS t34
-                          ON `k` = `k_1`
-                        UNION ALL
-                        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-                        FROM (
-                          SELECT `k_1`, `y`, `__hw_w`
-                          FROM `__hw_stage_2` ) AS t35
-                        LEFT ANTI JOIN (
-                          SELECT `k`
-                          FROM `__hw_src_0_new`
-                          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t36
-                          ON `k` = `k_1` )
-                      UNION ALL
-                      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                      FROM (
-                        SELECT `k`
-                        FROM `__hw_src_0_old`
-                        WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t39
-                      LEFT SEMI JOIN (
-                        SELECT `k_1`, `y`, `__hw_w`
-                        FROM `__hw_stage_2` ) AS t40
-                        ON `k` = `k_1`
-                      LEFT ANTI JOIN (
-                        SELECT `k_1`, `y`
-                        FROM `__hw_stage_4` ) AS t41
-                        ON `k` = `k_1`
-                      LEFT SEMI JOIN (
-                        SELECT `k_1`, `y`
-                        FROM `__hw_stage_3` ) AS t42
-                        ON `k` = `k_1`
-                      UNION ALL
-                      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                      FROM (
-                        SELECT `k`
-                        FROM `__hw_src_0_old`
-                        WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t43
-                      LEFT SEMI JOIN (
-                        SELECT `k_1`, `y`, `__hw_w`
-                        FROM `__hw_stage_2` ) AS t44
-                        ON `k` = `k_1`
-                      LEFT SEMI JOIN (
-                        SELECT `k_1`, `y`
-                        FROM `__hw_stage_4` ) AS t45
-                        ON `k` = `k_1`
-                      LEFT ANTI JOIN (
-                        SELECT `k_1`, `y`
-                        FROM `__hw_stage_3` ) AS t46
-                        ON `k` = `k_1`
-                      UNION ALL
-                      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                      FROM (
-                        SELECT `k` AS `k_1`, `y`
-                        FROM `__hw_src_1_old`
-                        WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t47
-                      LEFT SEMI JOIN (
-                        SELECT `k`, `__hw_w`
-                        FROM `__hw_stage_1` ) AS t48
-                        ON `k` = `k_1`
-                      LEFT ANTI JOIN (
-                        SELECT `k`
-                        FROM `__hw_stage_6` ) AS t49
-                        ON `k` = `k_1`
-                      LEFT SEMI JOIN (
-                        SELECT `k`
-                        FROM `__hw_stage_5` ) AS t50
-                        ON `k` = `k_1`
-                      UNION ALL
-                      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                      FROM (
-                        SELECT `k` AS `k_1`, `y`
-                        FROM `__hw_src_1_old`
-                        WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t51
-                      LEFT SEMI JOIN (
-                        SELECT `k`, `__hw_w`
-                        FROM `__hw_stage_1` ) AS t52
-                        ON `k` = `k_1`
-                      LEFT SEMI JOIN (
-                        SELECT `k`
-                        FROM `__hw_stage_6` ) AS t53
-                        ON `k` = `k_1`
-                      LEFT ANTI JOIN (
-                        SELECT `k`
-                        FROM `__hw_stage_5` ) AS t54
-                        ON `k` = `k_1` ) AS t55
-                    GROUP BY `k`, `k_1`, `y` ) AS t56
-                  WHERE `__hw_w` <> 0 ) AS t57 ) AS t58
-                ON `k_1` IS NOT DISTINCT FROM `__hw_f3` ) AS t59
-              ON `k` = `k_1` ) AS t60 ) AS t61
+              FROM `__hw_stage_7` ) AS t2
+              ON `k` = `k_1` ) AS t3 ) AS t4
         UNION ALL
         SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
         FROM (
           SELECT `g`, `v`, `n`
-          FROM `__hw_target` ) AS t62
+          FROM `__hw_target` ) AS t5
         LEFT SEMI JOIN (
           SELECT DISTINCT
             `g` AS `__hw_f3`
@@ -2313,11 +2248,11 @@ FROM (
                 SELECT `k`, `k_1`, `y`, `__hw_w`
                 FROM (
                   SELECT `k`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t63
+                  FROM `__hw_stage_1` ) AS t6
                 LEFT JOIN (
                   SELECT `k` AS `k_1`, `y`
                   FROM `__hw_src_1_new`
-                  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t64
+                  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t7
                   ON `k` = `k_1`
                 UNION ALL
                 (
@@ -2325,104 +2260,104 @@ FROM (
                   FROM (
                     SELECT `k`
                     FROM `__hw_src_0_old`
-                    WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t65
+                    WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t8
                   INNER JOIN (
                     SELECT `k_1`, `y`, `__hw_w`
-                    FROM `__hw_stage_2` ) AS t66
+                    FROM `__hw_stage_2` ) AS t9
                     ON `k` = `k_1`
                   UNION ALL
                   SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
                   FROM (
                     SELECT `k_1`, `y`, `__hw_w`
-                    FROM `__hw_stage_2` ) AS t67
+                    FROM `__hw_stage_2` ) AS t10
                   LEFT ANTI JOIN (
                     SELECT `k`
                     FROM `__hw_src_0_new`
-                    WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t68
+                    WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t11
                     ON `k` = `k_1` )
                 UNION ALL
                 SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
                 FROM (
                   SELECT `k`
                   FROM `__hw_src_0_old`
-                  WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t71
+                  WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t14
                 LEFT SEMI JOIN (
                   SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_2` ) AS t72
+                  FROM `__hw_stage_2` ) AS t15
                   ON `k` = `k_1`
                 LEFT ANTI JOIN (
                   SELECT `k_1`, `y`
-                  FROM `__hw_stage_4` ) AS t73
+                  FROM `__hw_stage_8` ) AS t16
                   ON `k` = `k_1`
                 LEFT SEMI JOIN (
                   SELECT `k_1`, `y`
-                  FROM `__hw_stage_3` ) AS t74
+                  FROM `__hw_stage_3` ) AS t17
                   ON `k` = `k_1`
                 UNION ALL
                 SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
                 FROM (
                   SELECT `k`
                   FROM `__hw_src_0_old`
-                  WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t75
+                  WHERE __HW_AMONG('__hw_stage_8', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t18
                 LEFT SEMI JOIN (
                   SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_2` ) AS t76
+                  FROM `__hw_stage_2` ) AS t19
                   ON `k` = `k_1`
                 LEFT SEMI JOIN (
                   SELECT `k_1`, `y`
-                  FROM `__hw_stage_4` ) AS t77
+                  FROM `__hw_stage_8` ) AS t20
                   ON `k` = `k_1`
                 LEFT ANTI JOIN (
                   SELECT `k_1`, `y`
-                  FROM `__hw_stage_3` ) AS t78
+                  FROM `__hw_stage_3` ) AS t21
                   ON `k` = `k_1`
                 UNION ALL
                 SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
                 FROM (
                   SELECT `k` AS `k_1`, `y`
                   FROM `__hw_src_1_old`
-                  WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t79
+                  WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
                 LEFT SEMI JOIN (
                   SELECT `k`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t80
+                  FROM `__hw_stage_1` ) AS t23
                   ON `k` = `k_1`
                 LEFT ANTI JOIN (
                   SELECT `k`
-                  FROM `__hw_stage_6` ) AS t81
+                  FROM `__hw_stage_9` ) AS t24
                   ON `k` = `k_1`
                 LEFT SEMI JOIN (
                   SELECT `k`
-                  FROM `__hw_stage_5` ) AS t82
+                  FROM `__hw_stage_4` ) AS t25
                   ON `k` = `k_1`
                 UNION ALL
                 SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
                 FROM (
                   SELECT `k` AS `k_1`, `y`
                   FROM `__hw_src_1_old`
-                  WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t83
+                  WHERE __HW_AMONG('__hw_stage_9', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t26
                 LEFT SEMI JOIN (
                   SELECT `k`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t84
+                  FROM `__hw_stage_1` ) AS t27
                   ON `k` = `k_1`
                 LEFT SEMI JOIN (
                   SELECT `k`
-                  FROM `__hw_stage_6` ) AS t85
+                  FROM `__hw_stage_9` ) AS t28
                   ON `k` = `k_1`
                 LEFT ANTI JOIN (
                   SELECT `k`
-                  FROM `__hw_stage_5` ) AS t86
-                  ON `k` = `k_1` ) AS t87
-              GROUP BY `k`, `k_1`, `y` ) AS t88
-            WHERE `__hw_w` <> 0 ) AS t89 ) AS t90
-          ON `g` IS NOT DISTINCT FROM `__hw_f3` ) AS t91
-      GROUP BY `g`, `v`, `n` ) AS t92
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t93
+                  FROM `__hw_stage_4` ) AS t29
+                  ON `k` = `k_1` ) AS t30
+              GROUP BY `k`, `k_1`, `y` ) AS t31
+            WHERE `__hw_w` <> 0 ) AS t32 ) AS t33
+          ON `g` IS NOT DISTINCT FROM `__hw_f3` ) AS t34
+      GROUP BY `g`, `v`, `n` ) AS t35
+    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t36
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t94
+    FROM `__hw_target` ) AS t37
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
-    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t95
+    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t38
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`, `n`
@@ -2444,244 +2379,16 @@ FROM (
                 SELECT COALESCE(`k`, `k_1`) AS `g`, `y`
                 FROM (
                   SELECT `k`
-                  FROM `__hw_src_0_new` ) AS t96
-                LEFT SEMI JOIN (
-                  SELECT DISTINCT
-                    `g` AS `__hw_f3`
-                  FROM (
-                    SELECT COALESCE(`k`, `k_1`) AS `g`
-                    FROM (
-                      SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-                      FROM (
-                        SELECT `k`, `k_1`, `y`, `__hw_w`
-                        FROM (
-                          SELECT `k`, `__hw_w`
-                          FROM `__hw_stage_1` ) AS t97
-                        LEFT JOIN (
-                          SELECT `k` AS `k_1`, `y`
-                          FROM `__hw_src_1_new`
-                          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t98
-                          ON `k` = `k_1`
-                        UNION ALL
-                        (
-                          SELECT `k`, `k_1`, `y`, `__hw_w`
-                          FROM (
-                            SELECT `k`
-                            FROM `__hw_src_0_old`
-                            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t99
-                          INNER JOIN (
-                            SELECT `k_1`, `y`, `__hw_w`
-                            FROM `__hw_stage_2` ) AS t100
-                            ON `k` = `k_1`
-                          UNION ALL
-                          SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-                          FROM (
-                            SELECT `k_1`, `y`, `__hw_w`
-                            FROM `__hw_stage_2` ) AS t101
-                          LEFT ANTI JOIN (
-                            SELECT `k`
-                            FROM `__hw_src_0_new`
-                            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t102
-                            ON `k` = `k_1` )
-                        UNION ALL
-                        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                        FROM (
-                          SELECT `k`
-                          FROM `__hw_src_0_old`
-                          WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t105
-                        LEFT SEMI JOIN (
-                          SELECT `k_1`, `y`, `__hw_w`
-                          FROM `__hw_stage_2` ) AS t106
-                          ON `k` = `k_1`
-                        LEFT ANTI JOIN (
-                          SELECT `k_1`, `y`
-                          FROM `__hw_stage_4` ) AS t107
-                          ON `k` = `k_1`
-                        LEFT SEMI JOIN (
-                          SELECT `k_1`, `y`
-                          FROM `__hw_stage_3` ) AS t108
-                          ON `k` = `k_1`
-                        UNION ALL
-                        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                        FROM (
-                          SELECT `k`
-                          FROM `__hw_src_0_old`
-                          WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t109
-                        LEFT SEMI JOIN (
-                          SELECT `k_1`, `y`, `__hw_w`
-                          FROM `__hw_stage_2` ) AS t110
-                          ON `k` = `k_1`
-                        LEFT SEMI JOIN (
-                          SELECT `k_1`, `y`
-                          FROM `__hw_stage_4` ) AS t111
-                          ON `k` = `k_1`
-                        LEFT ANTI JOIN (
-                          SELECT `k_1`, `y`
-                          FROM `__hw_stage_3` ) AS t112
-                          ON `k` = `k_1`
-                        UNION ALL
-                        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                        FROM (
-                          SELECT `k` AS `k_1`, `y`
-                          FROM `__hw_src_1_old`
-                          WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t113
-                        LEFT SEMI JOIN (
-                          SELECT `k`, `__hw_w`
-                          FROM `__hw_stage_1` ) AS t114
-                          ON `k` = `k_1`
-                        LEFT ANTI JOIN (
-                          SELECT `k`
-                          FROM `__hw_stage_6` ) AS t115
-                          ON `k` = `k_1`
-                        LEFT SEMI JOIN (
-                          SELECT `k`
-                          FROM `__hw_stage_5` ) AS t116
-                          ON `k` = `k_1`
-                        UNION ALL
-                        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                        FROM (
-                          SELECT `k` AS `k_1`, `y`
-                          FROM `__hw_src_1_old`
-                          WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t117
-                        LEFT SEMI JOIN (
-                          SELECT `k`, `__hw_w`
-                          FROM `__hw_stage_1` ) AS t118
-                          ON `k` = `k_1`
-                        LEFT SEMI JOIN (
-                          SELECT `k`
-                          FROM `__hw_stage_6` ) AS t119
-                          ON `k` = `k_1`
-                        LEFT ANTI JOIN (
-                          SELECT `k`
-                          FROM `__hw_stage_5` ) AS t120
-                          ON `k` = `k_1` ) AS t121
-                      GROUP BY `k`, `k_1`, `y` ) AS t122
-                    WHERE `__hw_w` <> 0 ) AS t123 ) AS t124
-                  ON `k` IS NOT DISTINCT FROM `__hw_f3`
+                  FROM `__hw_stage_6` ) AS t39
                 FULL JOIN (
                   SELECT `k_1`, `y`
-                  FROM (
-                    SELECT `k` AS `k_1`, `y`
-                    FROM `__hw_src_1_new` ) AS t125
-                  LEFT SEMI JOIN (
-                    SELECT DISTINCT
-                      `g` AS `__hw_f3`
-                    FROM (
-                      SELECT COALESCE(`k`, `k_1`) AS `g`
-                      FROM (
-                        SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-                        FROM (
-                          SELECT `k`, `k_1`, `y`, `__hw_w`
-                          FROM (
-                            SELECT `k`, `__hw_w`
-                            FROM `__hw_stage_1` ) AS t126
-                          LEFT JOIN (
-                            SELECT `k` AS `k_1`, `y`
-                            FROM `__hw_src_1_new`
-                            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t127
-                            ON `k` = `k_1`
-                          UNION ALL
-                          (
-                            SELECT `k`, `k_1`, `y`, `__hw_w`
-                            FROM (
-                              SELECT `k`
-                              FROM `__hw_src_0_old`
-                              WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t128
-                            INNER JOIN (
-                              SELECT `k_1`, `y`, `__hw_w`
-                              FROM `__hw_stage_2` ) AS t129
-                              ON `k` = `k_1`
-                            UNION ALL
-                            SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-                            FROM (
-                              SELECT `k_1`, `y`, `__hw_w`
-                              FROM `__hw_stage_2` ) AS t130
-                            LEFT ANTI JOIN (
-                              SELECT `k`
-                              FROM `__hw_src_0_new`
-                              WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t131
-                              ON `k` = `k_1` )
-                          UNION ALL
-                          SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                          FROM (
-                            SELECT `k`
-                            FROM `__hw_src_0_old`
-                            WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t134
-                          LEFT SEMI JOIN (
-                            SELECT `k_1`, `y`, `__hw_w`
-                            FROM `__hw_stage_2` ) AS t135
-                            ON `k` = `k_1`
-                          LEFT ANTI JOIN (
-                            SELECT `k_1`, `y`
-                            FROM `__hw_stage_4` ) AS t136
-                            ON `k` = `k_1`
-                          LEFT SEMI JOIN (
-                            SELECT `k_1`, `y`
-                            FROM `__hw_stage_3` ) AS t137
-                            ON `k` = `k_1`
-                          UNION ALL
-                          SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                          FROM (
-                            SELECT `k`
-                            FROM `__hw_src_0_old`
-                            WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t138
-                          LEFT SEMI JOIN (
-                            SELECT `k_1`, `y`, `__hw_w`
-                            FROM `__hw_stage_2` ) AS t139
-                            ON `k` = `k_1`
-                          LEFT SEMI JOIN (
-                            SELECT `k_1`, `y`
-                            FROM `__hw_stage_4` ) AS t140
-                            ON `k` = `k_1`
-                          LEFT ANTI JOIN (
-                            SELECT `k_1`, `y`
-                            FROM `__hw_stage_3` ) AS t141
-                            ON `k` = `k_1`
-                          UNION ALL
-                          SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                          FROM (
-                            SELECT `k` AS `k_1`, `y`
-                            FROM `__hw_src_1_old`
-                            WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t142
-                          LEFT SEMI JOIN (
-                            SELECT `k`, `__hw_w`
-                            FROM `__hw_stage_1` ) AS t143
-                            ON `k` = `k_1`
-                          LEFT ANTI JOIN (
-                            SELECT `k`
-                            FROM `__hw_stage_6` ) AS t144
-                            ON `k` = `k_1`
-                          LEFT SEMI JOIN (
-                            SELECT `k`
-                            FROM `__hw_stage_5` ) AS t145
-                            ON `k` = `k_1`
-                          UNION ALL
-                          SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                          FROM (
-                            SELECT `k` AS `k_1`, `y`
-                            FROM `__hw_src_1_old`
-                            WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t146
-                          LEFT SEMI JOIN (
-                            SELECT `k`, `__hw_w`
-                            FROM `__hw_stage_1` ) AS t147
-                            ON `k` = `k_1`
-                          LEFT SEMI JOIN (
-                            SELECT `k`
-                            FROM `__hw_stage_6` ) AS t148
-                            ON `k` = `k_1`
-                          LEFT ANTI JOIN (
-                            SELECT `k`
-                            FROM `__hw_stage_5` ) AS t149
-                            ON `k` = `k_1` ) AS t150
-                        GROUP BY `k`, `k_1`, `y` ) AS t151
-                      WHERE `__hw_w` <> 0 ) AS t152 ) AS t153
-                    ON `k_1` IS NOT DISTINCT FROM `__hw_f3` ) AS t154
-                  ON `k` = `k_1` ) AS t155 ) AS t156
+                  FROM `__hw_stage_7` ) AS t40
+                  ON `k` = `k_1` ) AS t41 ) AS t42
             UNION ALL
             SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
             FROM (
               SELECT `g`, `v`, `n`
-              FROM `__hw_target` ) AS t157
+              FROM `__hw_target` ) AS t43
             LEFT SEMI JOIN (
               SELECT DISTINCT
                 `g` AS `__hw_f3`
@@ -2693,11 +2400,11 @@ FROM (
                     SELECT `k`, `k_1`, `y`, `__hw_w`
                     FROM (
                       SELECT `k`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t158
+                      FROM `__hw_stage_1` ) AS t44
                     LEFT JOIN (
                       SELECT `k` AS `k_1`, `y`
                       FROM `__hw_src_1_new`
-                      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t159
+                      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t45
                       ON `k` = `k_1`
                     UNION ALL
                     (
@@ -2705,107 +2412,107 @@ FROM (
                       FROM (
                         SELECT `k`
                         FROM `__hw_src_0_old`
-                        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t160
+                        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t46
                       INNER JOIN (
                         SELECT `k_1`, `y`, `__hw_w`
-                        FROM `__hw_stage_2` ) AS t161
+                        FROM `__hw_stage_2` ) AS t47
                         ON `k` = `k_1`
                       UNION ALL
                       SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
                       FROM (
                         SELECT `k_1`, `y`, `__hw_w`
-                        FROM `__hw_stage_2` ) AS t162
+                        FROM `__hw_stage_2` ) AS t48
                       LEFT ANTI JOIN (
                         SELECT `k`
                         FROM `__hw_src_0_new`
-                        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t163
+                        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t49
                         ON `k` = `k_1` )
                     UNION ALL
                     SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
                     FROM (
                       SELECT `k`
                       FROM `__hw_src_0_old`
-                      WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t166
+                      WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t52
                     LEFT SEMI JOIN (
                       SELECT `k_1`, `y`, `__hw_w`
-                      FROM `__hw_stage_2` ) AS t167
+                      FROM `__hw_stage_2` ) AS t53
                       ON `k` = `k_1`
                     LEFT ANTI JOIN (
                       SELECT `k_1`, `y`
-                      FROM `__hw_stage_4` ) AS t168
+                      FROM `__hw_stage_8` ) AS t54
                       ON `k` = `k_1`
                     LEFT SEMI JOIN (
                       SELECT `k_1`, `y`
-                      FROM `__hw_stage_3` ) AS t169
+                      FROM `__hw_stage_3` ) AS t55
                       ON `k` = `k_1`
                     UNION ALL
                     SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
                     FROM (
                       SELECT `k`
                       FROM `__hw_src_0_old`
-                      WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t170
+                      WHERE __HW_AMONG('__hw_stage_8', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t56
                     LEFT SEMI JOIN (
                       SELECT `k_1`, `y`, `__hw_w`
-                      FROM `__hw_stage_2` ) AS t171
+                      FROM `__hw_stage_2` ) AS t57
                       ON `k` = `k_1`
                     LEFT SEMI JOIN (
                       SELECT `k_1`, `y`
-                      FROM `__hw_stage_4` ) AS t172
+                      FROM `__hw_stage_8` ) AS t58
                       ON `k` = `k_1`
                     LEFT ANTI JOIN (
                       SELECT `k_1`, `y`
-                      FROM `__hw_stage_3` ) AS t173
+                      FROM `__hw_stage_3` ) AS t59
                       ON `k` = `k_1`
                     UNION ALL
                     SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
                     FROM (
                       SELECT `k` AS `k_1`, `y`
                       FROM `__hw_src_1_old`
-                      WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t174
+                      WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t60
                     LEFT SEMI JOIN (
                       SELECT `k`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t175
+                      FROM `__hw_stage_1` ) AS t61
                       ON `k` = `k_1`
                     LEFT ANTI JOIN (
                       SELECT `k`
-                      FROM `__hw_stage_6` ) AS t176
+                      FROM `__hw_stage_9` ) AS t62
                       ON `k` = `k_1`
                     LEFT SEMI JOIN (
                       SELECT `k`
-                      FROM `__hw_stage_5` ) AS t177
+                      FROM `__hw_stage_4` ) AS t63
                       ON `k` = `k_1`
                     UNION ALL
                     SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
                     FROM (
                       SELECT `k` AS `k_1`, `y`
                       FROM `__hw_src_1_old`
-                      WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t178
+                      WHERE __HW_AMONG('__hw_stage_9', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t64
                     LEFT SEMI JOIN (
                       SELECT `k`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t179
+                      FROM `__hw_stage_1` ) AS t65
                       ON `k` = `k_1`
                     LEFT SEMI JOIN (
                       SELECT `k`
-                      FROM `__hw_stage_6` ) AS t180
+                      FROM `__hw_stage_9` ) AS t66
                       ON `k` = `k_1`
                     LEFT ANTI JOIN (
                       SELECT `k`
-                      FROM `__hw_stage_5` ) AS t181
-                      ON `k` = `k_1` ) AS t182
-                  GROUP BY `k`, `k_1`, `y` ) AS t183
-                WHERE `__hw_w` <> 0 ) AS t184 ) AS t185
-              ON `g` IS NOT DISTINCT FROM `__hw_f3` ) AS t186
-          GROUP BY `g`, `v`, `n` ) AS t187
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t188
+                      FROM `__hw_stage_4` ) AS t67
+                      ON `k` = `k_1` ) AS t68
+                  GROUP BY `k`, `k_1`, `y` ) AS t69
+                WHERE `__hw_w` <> 0 ) AS t70 ) AS t71
+              ON `g` IS NOT DISTINCT FROM `__hw_f3` ) AS t72
+          GROUP BY `g`, `v`, `n` ) AS t73
+        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t74
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g189 AS `__hw_copy` ) AS t190 ) AS t191 ) AS t192
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g75 AS `__hw_copy` ) AS t76 ) AS t77 ) AS t78
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_7` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_7', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_10` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_10', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )
