@@ -144,6 +144,7 @@ def stopped_and_woken(spark: SparkSession, place: Place) -> None:
         assert not [j for j in hub.parallel_job_status() if j.status in ("RUNNING", "QUEUED")]
 
 
+@pytest.mark.long
 def test_a_coordinator_that_was_stopped_past_its_lease_is_refused(
     spark: SparkSession, place: Place
 ) -> None:
