@@ -138,6 +138,13 @@ class DeltaContext:
         self._staged[node] = None
         return node
 
+    def instead(self, node: Node, other: Node) -> Node:
+        """The other node, marked as this one is."""
+        for marked in (self._shared, self._staged):
+            if node in marked:
+                marked[other] = None
+        return other
+
     @property
     def staged(self) -> frozenset[Node]:
         """The relations that must be computed on their own."""

@@ -67,7 +67,7 @@ def read_once(tree: Node, ctx: DeltaContext) -> Node:
             else:
                 inputs = tuple(once(child) for child in node.inputs)
                 same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
-                done[node] = node if same else node.with_inputs(inputs)
+                done[node] = node if same else ctx.instead(node, node.with_inputs(inputs))
         return done[node]
 
     return once(tree)
