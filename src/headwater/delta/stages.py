@@ -1,7 +1,8 @@
 """Takes shared small relations out of a plan: each is computed once and then read by name.
 
 So are parts of a sum of changes that hold the value of a correlated subquery for each row: Spark
-cannot plan such a value below UNION ALL (it looks for columns of the subquery in the union).
+cannot plan such a value below UNION ALL (it looks for columns of the subquery in the union). So are
+recursions: its optimizer makes invalid plans of some that stand below other operators.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from headwater.sql.operators import (
     Join,
     Node,
     Project,
+    Recursive,
     Reference,
     Scan,
     Union,
@@ -79,7 +81,7 @@ class Stager:
         built = node if same else node.with_inputs(inputs)
         if isinstance(built, Join):
             built = with_values(built, self._sources)
-        if node in repeated and not _is_cheap(built):
+        if isinstance(built, Recursive) or (node in repeated and not _is_cheap(built)):
             built = self._stage(built)
         self._done[node] = built
         return built

@@ -34,6 +34,11 @@ PINNED_SETTINGS: Mapping[str, str] = {
 }
 """Session settings that change results; part of every definition hash."""
 
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
+_FAILING_RULE = "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion"
+"""Fails on the value of a correlated subquery for each row of a UNION ALL; columns that are not
+read are left out of a union by another rule."""
+
 
 @dataclass
 class Engine:
@@ -167,7 +172,9 @@ class Engine:
         root = self._root_session()
         session = remote.another(root) if remote.is_remote(root) else root.newSession()
         conf = conf or self.lake.refresh_conf(bare_files=self._owned or self.has_jars)
-        set_all(session, {**conf, **PINNED_SETTINGS})
+        excluded = [session.conf.get(_EXCLUDED, None), _FAILING_RULE]
+        without = {_EXCLUDED: ",".join(rule for rule in excluded if rule)}
+        set_all(session, {**conf, **PINNED_SETTINGS, **without})
         self._use_lake(session)
         for prepare in self._prepared:
             prepare(session)

@@ -31,110 +31,116 @@ LEFT SEMI JOIN (
   ON `y` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_2
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, `__hw_w`
+      FROM (
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM `__hw_src_0_delta` ) AS t1
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t2
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) AND __HW_AMONG('__hw_src_1_delta', 'y', `k`) ) AS t3
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_src_1_delta` ) AS t4
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM (
+              SELECT `y`, `__hw_w`
+              FROM (
+                SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `y`, CAST(1 AS BIGINT) AS `__hw_w`
+                  FROM `__hw_stage_1`
+                  UNION ALL
+                  SELECT `y`, -`__hw_w` AS `__hw_w`
+                  FROM (
+                    SELECT `y`, `__hw_w`
+                    FROM `__hw_src_1_delta` ) AS t5
+                  LEFT SEMI JOIN (
+                    SELECT `y` AS `__hw_f1`
+                    FROM `__hw_src_1_delta` ) AS t6
+                    ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t7
+                GROUP BY `y` ) AS t8
+              WHERE `__hw_w` <> 0 ) AS t9
+            LATERAL VIEW
+            EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g10 AS `__hw_f2` ) AS t11
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_1` ) AS t12
+            ON `k` = `y` ) AS t13
+        GROUP BY `k`, `x` ) AS t14
+      WHERE `__hw_w` <> 0 ) AS t15
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+      FROM (
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_old` ) AS t16 ) AS t17
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+    UNION ALL
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+    FROM (
+      SELECT `empty`, `unknown`, `__hw_w`
+      FROM (
+        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+          FROM (
+            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t18
+            UNION ALL
+            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t19 ) AS t20 ) AS t21
+        GROUP BY `empty`, `unknown` ) AS t22
+      WHERE `__hw_w` <> 0 ) AS t23
+    INNER JOIN (
+      SELECT `k`, `x`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new` ) AS t24
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t25
+        ON `k` = `y` ) AS t26
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t27
+  GROUP BY `k`, `x` ) AS t28
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_3
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-        FROM (
-          SELECT `k`, `x`, `__hw_w`
-          FROM (
-            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-            FROM (
-              SELECT `k`, `x`, `__hw_w`
-              FROM (
-                SELECT `k`, `x`, `__hw_w`
-                FROM `__hw_src_0_delta` ) AS t1
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM `__hw_src_1_new`
-                WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t2
-                ON `k` = `y`
-              UNION ALL
-              SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_old`
-                WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) AND __HW_AMONG('__hw_src_1_delta', 'y', `k`) ) AS t3
-              LEFT SEMI JOIN (
-                SELECT `y`, `__hw_w`
-                FROM `__hw_src_1_delta` ) AS t4
-                ON `k` = `y`
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM (
-                  SELECT `y`, `__hw_w`
-                  FROM (
-                    SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-                    FROM (
-                      SELECT `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                      FROM `__hw_stage_1`
-                      UNION ALL
-                      SELECT `y`, -`__hw_w` AS `__hw_w`
-                      FROM (
-                        SELECT `y`, `__hw_w`
-                        FROM `__hw_src_1_delta` ) AS t5
-                      LEFT SEMI JOIN (
-                        SELECT `y` AS `__hw_f1`
-                        FROM `__hw_src_1_delta` ) AS t6
-                        ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t7
-                    GROUP BY `y` ) AS t8
-                  WHERE `__hw_w` <> 0 ) AS t9
-                LATERAL VIEW
-                EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g10 AS `__hw_f2` ) AS t11
-                ON `k` = `y`
-              LEFT SEMI JOIN (
-                SELECT `y`
-                FROM `__hw_stage_1` ) AS t12
-                ON `k` = `y` ) AS t13
-            GROUP BY `k`, `x` ) AS t14
-          WHERE `__hw_w` <> 0 ) AS t15
-        INNER JOIN (
-          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-          FROM (
-            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-            FROM `__hw_src_1_old` ) AS t16 ) AS t17
-          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-        UNION ALL
-        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-        FROM (
-          SELECT `empty`, `unknown`, `__hw_w`
-          FROM (
-            SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-            FROM (
-              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-              FROM (
-                SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                  FROM `__hw_src_1_new` ) AS t18
-                UNION ALL
-                SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                  FROM `__hw_src_1_old` ) AS t19 ) AS t20 ) AS t21
-            GROUP BY `empty`, `unknown` ) AS t22
-          WHERE `__hw_w` <> 0 ) AS t23
-        INNER JOIN (
-          SELECT `k`, `x`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_new` ) AS t24
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM `__hw_src_1_new` ) AS t25
-            ON `k` = `y` ) AS t26
-          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t27
-      GROUP BY `k`, `x` ) AS t28
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t29
+    FROM `__hw_stage_2`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t30
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t31
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -146,110 +152,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, `__hw_w`
-              FROM (
-                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`, `__hw_w`
-                    FROM `__hw_src_0_delta` ) AS t32
-                  LEFT ANTI JOIN (
-                    SELECT `y`
-                    FROM `__hw_src_1_new`
-                    WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t33
-                    ON `k` = `y`
-                  UNION ALL
-                  SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`
-                    FROM `__hw_src_0_old`
-                    WHERE __HW_AMONG('__hw_stage_1', 'y', `k`) AND __HW_AMONG('__hw_src_1_delta', 'y', `k`) ) AS t34
-                  LEFT SEMI JOIN (
-                    SELECT `y`, `__hw_w`
-                    FROM `__hw_src_1_delta` ) AS t35
-                    ON `k` = `y`
-                  LEFT ANTI JOIN (
-                    SELECT `y`
-                    FROM (
-                      SELECT `y`, `__hw_w`
-                      FROM (
-                        SELECT `y`, SUM(`__hw_w`) AS `__hw_w`
-                        FROM (
-                          SELECT `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                          FROM `__hw_stage_1`
-                          UNION ALL
-                          SELECT `y`, -`__hw_w` AS `__hw_w`
-                          FROM (
-                            SELECT `y`, `__hw_w`
-                            FROM `__hw_src_1_delta` ) AS t36
-                          LEFT SEMI JOIN (
-                            SELECT `y` AS `__hw_f1`
-                            FROM `__hw_src_1_delta` ) AS t37
-                            ON `y` IS NOT DISTINCT FROM `__hw_f1` ) AS t38
-                        GROUP BY `y` ) AS t39
-                      WHERE `__hw_w` <> 0 ) AS t40
-                    LATERAL VIEW
-                    EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g41 AS `__hw_f2` ) AS t42
-                    ON `k` = `y`
-                  LEFT SEMI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_1` ) AS t43
-                    ON `k` = `y` ) AS t44
-                GROUP BY `k`, `x` ) AS t45
-              WHERE `__hw_w` <> 0 ) AS t46
-            INNER JOIN (
-              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-              FROM (
-                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                FROM `__hw_src_1_old` ) AS t47 ) AS t48
-              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-            UNION ALL
-            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-            FROM (
-              SELECT `empty`, `unknown`, `__hw_w`
-              FROM (
-                SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-                  FROM (
-                    SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                      FROM `__hw_src_1_new` ) AS t49
-                    UNION ALL
-                    SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                      FROM `__hw_src_1_old` ) AS t50 ) AS t51 ) AS t52
-                GROUP BY `empty`, `unknown` ) AS t53
-              WHERE `__hw_w` <> 0 ) AS t54
-            INNER JOIN (
-              SELECT `k`, `x`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_new` ) AS t55
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM `__hw_src_1_new` ) AS t56
-                ON `k` = `y` ) AS t57
-              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t58
-          GROUP BY `k`, `x` ) AS t59
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t60
+        FROM `__hw_stage_2`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g61 AS `__hw_copy` ) AS t62 ) AS t63 ) AS t64
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_3` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -299,113 +212,119 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
 
 -- __hw_stage_4
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, `__hw_w`
+      FROM (
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+              FROM `__hw_src_0_delta`
+              GROUP BY `k`, `x` ) AS t1
+            WHERE `__hw_w` <> 0 ) AS t2
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t3
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t5
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_3` ) AS t6
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_2` ) AS t7
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t8
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t9
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_3` ) AS t10
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_2` ) AS t11
+            ON `k` = `y` ) AS t12
+        GROUP BY `k`, `x` ) AS t13
+      WHERE `__hw_w` <> 0 ) AS t14
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+      FROM (
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_old` ) AS t15 ) AS t16
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+    UNION ALL
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+    FROM (
+      SELECT `empty`, `unknown`, `__hw_w`
+      FROM (
+        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+          FROM (
+            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t17
+            UNION ALL
+            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t18 ) AS t19 ) AS t20
+        GROUP BY `empty`, `unknown` ) AS t21
+      WHERE `__hw_w` <> 0 ) AS t22
+    INNER JOIN (
+      SELECT `k`, `x`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new` ) AS t23
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t24
+        ON `k` = `y` ) AS t25
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t26
+  GROUP BY `k`, `x` ) AS t27
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-        FROM (
-          SELECT `k`, `x`, `__hw_w`
-          FROM (
-            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-            FROM (
-              SELECT `k`, `x`, `__hw_w`
-              FROM (
-                SELECT `k`, `x`, `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                  FROM `__hw_src_0_delta`
-                  GROUP BY `k`, `x` ) AS t1
-                WHERE `__hw_w` <> 0 ) AS t2
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM `__hw_src_1_new`
-                WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t3
-                ON `k` = `y`
-              UNION ALL
-              SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_old`
-                WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
-              LEFT SEMI JOIN (
-                SELECT `y`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t5
-                ON `k` = `y`
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM `__hw_stage_3` ) AS t6
-                ON `k` = `y`
-              LEFT SEMI JOIN (
-                SELECT `y`
-                FROM `__hw_stage_2` ) AS t7
-                ON `k` = `y`
-              UNION ALL
-              SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_old`
-                WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t8
-              LEFT SEMI JOIN (
-                SELECT `y`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t9
-                ON `k` = `y`
-              LEFT SEMI JOIN (
-                SELECT `y`
-                FROM `__hw_stage_3` ) AS t10
-                ON `k` = `y`
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM `__hw_stage_2` ) AS t11
-                ON `k` = `y` ) AS t12
-            GROUP BY `k`, `x` ) AS t13
-          WHERE `__hw_w` <> 0 ) AS t14
-        INNER JOIN (
-          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-          FROM (
-            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-            FROM `__hw_src_1_old` ) AS t15 ) AS t16
-          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-        UNION ALL
-        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-        FROM (
-          SELECT `empty`, `unknown`, `__hw_w`
-          FROM (
-            SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-            FROM (
-              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-              FROM (
-                SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                  FROM `__hw_src_1_new` ) AS t17
-                UNION ALL
-                SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                  FROM `__hw_src_1_old` ) AS t18 ) AS t19 ) AS t20
-            GROUP BY `empty`, `unknown` ) AS t21
-          WHERE `__hw_w` <> 0 ) AS t22
-        INNER JOIN (
-          SELECT `k`, `x`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_new` ) AS t23
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM `__hw_src_1_new` ) AS t24
-            ON `k` = `y` ) AS t25
-          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t26
-      GROUP BY `k`, `x` ) AS t27
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t28
+    FROM `__hw_stage_4`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t29
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t30
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -417,113 +336,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, `__hw_w`
-              FROM (
-                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`, `__hw_w`
-                    FROM (
-                      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                      FROM `__hw_src_0_delta`
-                      GROUP BY `k`, `x` ) AS t31
-                    WHERE `__hw_w` <> 0 ) AS t32
-                  LEFT ANTI JOIN (
-                    SELECT `y`
-                    FROM `__hw_src_1_new`
-                    WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t33
-                    ON `k` = `y`
-                  UNION ALL
-                  SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`
-                    FROM `__hw_src_0_old`
-                    WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t34
-                  LEFT SEMI JOIN (
-                    SELECT `y`, `__hw_w`
-                    FROM `__hw_stage_1` ) AS t35
-                    ON `k` = `y`
-                  LEFT ANTI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_3` ) AS t36
-                    ON `k` = `y`
-                  LEFT SEMI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_2` ) AS t37
-                    ON `k` = `y`
-                  UNION ALL
-                  SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`
-                    FROM `__hw_src_0_old`
-                    WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t38
-                  LEFT SEMI JOIN (
-                    SELECT `y`, `__hw_w`
-                    FROM `__hw_stage_1` ) AS t39
-                    ON `k` = `y`
-                  LEFT SEMI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_3` ) AS t40
-                    ON `k` = `y`
-                  LEFT ANTI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_2` ) AS t41
-                    ON `k` = `y` ) AS t42
-                GROUP BY `k`, `x` ) AS t43
-              WHERE `__hw_w` <> 0 ) AS t44
-            INNER JOIN (
-              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-              FROM (
-                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                FROM `__hw_src_1_old` ) AS t45 ) AS t46
-              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-            UNION ALL
-            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-            FROM (
-              SELECT `empty`, `unknown`, `__hw_w`
-              FROM (
-                SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-                  FROM (
-                    SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                      FROM `__hw_src_1_new` ) AS t47
-                    UNION ALL
-                    SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                      FROM `__hw_src_1_old` ) AS t48 ) AS t49 ) AS t50
-                GROUP BY `empty`, `unknown` ) AS t51
-              WHERE `__hw_w` <> 0 ) AS t52
-            INNER JOIN (
-              SELECT `k`, `x`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_new` ) AS t53
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM `__hw_src_1_new` ) AS t54
-                ON `k` = `y` ) AS t55
-              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t56
-          GROUP BY `k`, `x` ) AS t57
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t58
+        FROM `__hw_stage_4`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g59 AS `__hw_copy` ) AS t60 ) AS t61 ) AS t62
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -645,99 +468,105 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
 
 -- __hw_stage_4
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, `__hw_w`
+      FROM (
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_new`
+            WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t1
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t2
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_3` ) AS t3
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_2` ) AS t4
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_new`
+            WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t5
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t6
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_3` ) AS t7
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_2` ) AS t8
+            ON `k` = `y` ) AS t9
+        GROUP BY `k`, `x` ) AS t10
+      WHERE `__hw_w` <> 0 ) AS t11
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+      FROM (
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_old` ) AS t12 ) AS t13
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+    UNION ALL
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+    FROM (
+      SELECT `empty`, `unknown`, `__hw_w`
+      FROM (
+        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+          FROM (
+            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t14
+            UNION ALL
+            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t15 ) AS t16 ) AS t17
+        GROUP BY `empty`, `unknown` ) AS t18
+      WHERE `__hw_w` <> 0 ) AS t19
+    INNER JOIN (
+      SELECT `k`, `x`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new` ) AS t20
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t21
+        ON `k` = `y` ) AS t22
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t23
+  GROUP BY `k`, `x` ) AS t24
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-        FROM (
-          SELECT `k`, `x`, `__hw_w`
-          FROM (
-            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-            FROM (
-              SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_new`
-                WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t1
-              LEFT SEMI JOIN (
-                SELECT `y`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t2
-                ON `k` = `y`
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM `__hw_stage_3` ) AS t3
-                ON `k` = `y`
-              LEFT SEMI JOIN (
-                SELECT `y`
-                FROM `__hw_stage_2` ) AS t4
-                ON `k` = `y`
-              UNION ALL
-              SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_new`
-                WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t5
-              LEFT SEMI JOIN (
-                SELECT `y`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t6
-                ON `k` = `y`
-              LEFT SEMI JOIN (
-                SELECT `y`
-                FROM `__hw_stage_3` ) AS t7
-                ON `k` = `y`
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM `__hw_stage_2` ) AS t8
-                ON `k` = `y` ) AS t9
-            GROUP BY `k`, `x` ) AS t10
-          WHERE `__hw_w` <> 0 ) AS t11
-        INNER JOIN (
-          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-          FROM (
-            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-            FROM `__hw_src_1_old` ) AS t12 ) AS t13
-          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-        UNION ALL
-        SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-        FROM (
-          SELECT `empty`, `unknown`, `__hw_w`
-          FROM (
-            SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-            FROM (
-              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-              FROM (
-                SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                  FROM `__hw_src_1_new` ) AS t14
-                UNION ALL
-                SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                  FROM `__hw_src_1_old` ) AS t15 ) AS t16 ) AS t17
-            GROUP BY `empty`, `unknown` ) AS t18
-          WHERE `__hw_w` <> 0 ) AS t19
-        INNER JOIN (
-          SELECT `k`, `x`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_new` ) AS t20
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM `__hw_src_1_new` ) AS t21
-            ON `k` = `y` ) AS t22
-          ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t23
-      GROUP BY `k`, `x` ) AS t24
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t25
+    FROM `__hw_stage_4`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t26
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t27
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -749,99 +578,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, `__hw_w`
-              FROM (
-                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`
-                    FROM `__hw_src_0_new`
-                    WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t28
-                  LEFT SEMI JOIN (
-                    SELECT `y`, `__hw_w`
-                    FROM `__hw_stage_1` ) AS t29
-                    ON `k` = `y`
-                  LEFT ANTI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_3` ) AS t30
-                    ON `k` = `y`
-                  LEFT SEMI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_2` ) AS t31
-                    ON `k` = `y`
-                  UNION ALL
-                  SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`
-                    FROM `__hw_src_0_new`
-                    WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t32
-                  LEFT SEMI JOIN (
-                    SELECT `y`, `__hw_w`
-                    FROM `__hw_stage_1` ) AS t33
-                    ON `k` = `y`
-                  LEFT SEMI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_3` ) AS t34
-                    ON `k` = `y`
-                  LEFT ANTI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_2` ) AS t35
-                    ON `k` = `y` ) AS t36
-                GROUP BY `k`, `x` ) AS t37
-              WHERE `__hw_w` <> 0 ) AS t38
-            INNER JOIN (
-              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-              FROM (
-                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                FROM `__hw_src_1_old` ) AS t39 ) AS t40
-              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-            UNION ALL
-            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-            FROM (
-              SELECT `empty`, `unknown`, `__hw_w`
-              FROM (
-                SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-                  FROM (
-                    SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                      FROM `__hw_src_1_new` ) AS t41
-                    UNION ALL
-                    SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                      FROM `__hw_src_1_old` ) AS t42 ) AS t43 ) AS t44
-                GROUP BY `empty`, `unknown` ) AS t45
-              WHERE `__hw_w` <> 0 ) AS t46
-            INNER JOIN (
-              SELECT `k`, `x`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_new` ) AS t47
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM `__hw_src_1_new` ) AS t48
-                ON `k` = `y` ) AS t49
-              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t50
-          GROUP BY `k`, `x` ) AS t51
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t52
+        FROM `__hw_stage_4`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g53 AS `__hw_copy` ) AS t54 ) AS t55 ) AS t56
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -1272,340 +1019,150 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f3`
 
 -- __hw_stage_4
-SELECT `__hw_f2`, `g`, `n`, `__hw_here`
+SELECT DISTINCT
+  `k` AS `__hw_f2`
 FROM (
-  SELECT DISTINCT
-    `k` AS `__hw_f2`
+  SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
-    SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
     FROM (
-      SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+      SELECT `k`, `x`, `__hw_w`
       FROM (
-        SELECT `k`, `x`, `__hw_w`
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
         FROM (
-          SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+          SELECT `k`, `x`, `__hw_w`
           FROM (
             SELECT `k`, `x`, `__hw_w`
             FROM (
-              SELECT `k`, `x`, `__hw_w`
-              FROM (
-                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                FROM `__hw_src_0_delta`
-                GROUP BY `k`, `x` ) AS t1
-              WHERE `__hw_w` <> 0 ) AS t2
-            LEFT ANTI JOIN (
-              SELECT `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t3
-              ON `k` = `y`
-            UNION ALL
-            SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`, `x`
-              FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
-            LEFT SEMI JOIN (
-              SELECT `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t5
-              ON `k` = `y`
-            LEFT ANTI JOIN (
-              SELECT `y`
-              FROM `__hw_stage_3` ) AS t6
-              ON `k` = `y`
-            LEFT SEMI JOIN (
-              SELECT `y`
-              FROM `__hw_stage_2` ) AS t7
-              ON `k` = `y`
-            UNION ALL
-            SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`, `x`
-              FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t8
-            LEFT SEMI JOIN (
-              SELECT `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t9
-              ON `k` = `y`
-            LEFT SEMI JOIN (
-              SELECT `y`
-              FROM `__hw_stage_3` ) AS t10
-              ON `k` = `y`
-            LEFT ANTI JOIN (
-              SELECT `y`
-              FROM `__hw_stage_2` ) AS t11
-              ON `k` = `y` ) AS t12
-          GROUP BY `k`, `x` ) AS t13
-        WHERE `__hw_w` <> 0 ) AS t14
-      INNER JOIN (
-        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-        FROM (
-          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-          FROM `__hw_src_1_old` ) AS t15 ) AS t16
-        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-      UNION ALL
-      SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-      FROM (
-        SELECT `empty`, `unknown`, `__hw_w`
-        FROM (
-          SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+              FROM `__hw_src_0_delta`
+              GROUP BY `k`, `x` ) AS t1
+            WHERE `__hw_w` <> 0 ) AS t2
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_src_1_new`
+            WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t3
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
           FROM (
-            SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-            FROM (
-              SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                FROM `__hw_src_1_new` ) AS t17
-              UNION ALL
-              SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                FROM `__hw_src_1_old` ) AS t18 ) AS t19 ) AS t20
-          GROUP BY `empty`, `unknown` ) AS t21
-        WHERE `__hw_w` <> 0 ) AS t22
-      INNER JOIN (
-        SELECT `k`, `x`
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t4
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t5
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_3` ) AS t6
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_2` ) AS t7
+            ON `k` = `y`
+          UNION ALL
+          SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`
+            FROM `__hw_src_0_old`
+            WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t8
+          LEFT SEMI JOIN (
+            SELECT `y`, `__hw_w`
+            FROM `__hw_stage_1` ) AS t9
+            ON `k` = `y`
+          LEFT SEMI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_3` ) AS t10
+            ON `k` = `y`
+          LEFT ANTI JOIN (
+            SELECT `y`
+            FROM `__hw_stage_2` ) AS t11
+            ON `k` = `y` ) AS t12
+        GROUP BY `k`, `x` ) AS t13
+      WHERE `__hw_w` <> 0 ) AS t14
+    INNER JOIN (
+      SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+      FROM (
+        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+        FROM `__hw_src_1_old` ) AS t15 ) AS t16
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+    UNION ALL
+    SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+    FROM (
+      SELECT `empty`, `unknown`, `__hw_w`
+      FROM (
+        SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
         FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_new` ) AS t23
-        LEFT ANTI JOIN (
-          SELECT `y`
-          FROM `__hw_src_1_new` ) AS t24
-          ON `k` = `y` ) AS t25
-        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t26
-    GROUP BY `k`, `x`, `empty`, `unknown` ) AS t27
-  WHERE `__hw_w` <> 0 ) AS t28
+          SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+          FROM (
+            SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_new` ) AS t17
+            UNION ALL
+            SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t18 ) AS t19 ) AS t20
+        GROUP BY `empty`, `unknown` ) AS t21
+      WHERE `__hw_w` <> 0 ) AS t22
+    INNER JOIN (
+      SELECT `k`, `x`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new` ) AS t23
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS t24
+        ON `k` = `y` ) AS t25
+      ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t26
+  GROUP BY `k`, `x`, `empty`, `unknown` ) AS t27
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_5
+SELECT `__hw_f2`, `g`, `n`, `__hw_here`
+FROM (
+  SELECT `__hw_f2`
+  FROM `__hw_stage_4` ) AS t1
 LEFT JOIN (
   SELECT `k` AS `g`, `n`, TRUE AS `__hw_here`
   FROM (
     SELECT `k`, COUNT(DISTINCT `x`) AS `n`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t29
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_4', '__hw_f2', `k`) ) AS t2
     LEFT SEMI JOIN (
-      SELECT DISTINCT
-        `k` AS `__hw_f2`
-      FROM (
-        SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-              FROM (
-                SELECT `k`, `x`, `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                    FROM `__hw_src_0_delta`
-                    GROUP BY `k`, `x` ) AS t30
-                  WHERE `__hw_w` <> 0 ) AS t31
-                LEFT ANTI JOIN (
-                  SELECT `y`
-                  FROM `__hw_src_1_new`
-                  WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t32
-                  ON `k` = `y`
-                UNION ALL
-                SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT `k`, `x`
-                  FROM `__hw_src_0_old`
-                  WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t33
-                LEFT SEMI JOIN (
-                  SELECT `y`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t34
-                  ON `k` = `y`
-                LEFT ANTI JOIN (
-                  SELECT `y`
-                  FROM `__hw_stage_3` ) AS t35
-                  ON `k` = `y`
-                LEFT SEMI JOIN (
-                  SELECT `y`
-                  FROM `__hw_stage_2` ) AS t36
-                  ON `k` = `y`
-                UNION ALL
-                SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT `k`, `x`
-                  FROM `__hw_src_0_old`
-                  WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t37
-                LEFT SEMI JOIN (
-                  SELECT `y`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t38
-                  ON `k` = `y`
-                LEFT SEMI JOIN (
-                  SELECT `y`
-                  FROM `__hw_stage_3` ) AS t39
-                  ON `k` = `y`
-                LEFT ANTI JOIN (
-                  SELECT `y`
-                  FROM `__hw_stage_2` ) AS t40
-                  ON `k` = `y` ) AS t41
-              GROUP BY `k`, `x` ) AS t42
-            WHERE `__hw_w` <> 0 ) AS t43
-          INNER JOIN (
-            SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-            FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_old` ) AS t44 ) AS t45
-            ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-          UNION ALL
-          SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-          FROM (
-            SELECT `empty`, `unknown`, `__hw_w`
-            FROM (
-              SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-              FROM (
-                SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-                FROM (
-                  SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                  FROM (
-                    SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                    FROM `__hw_src_1_new` ) AS t46
-                  UNION ALL
-                  SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                  FROM (
-                    SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                    FROM `__hw_src_1_old` ) AS t47 ) AS t48 ) AS t49
-              GROUP BY `empty`, `unknown` ) AS t50
-            WHERE `__hw_w` <> 0 ) AS t51
-          INNER JOIN (
-            SELECT `k`, `x`
-            FROM (
-              SELECT `k`, `x`
-              FROM `__hw_src_0_new` ) AS t52
-            LEFT ANTI JOIN (
-              SELECT `y`
-              FROM `__hw_src_1_new` ) AS t53
-              ON `k` = `y` ) AS t54
-            ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t55
-        GROUP BY `k`, `x`, `empty`, `unknown` ) AS t56
-      WHERE `__hw_w` <> 0 ) AS t57
+      SELECT `__hw_f2`
+      FROM `__hw_stage_4` ) AS t3
       ON `k` IS NOT DISTINCT FROM `__hw_f2`
     LEFT ANTI JOIN (
       SELECT `y`
       FROM (
         SELECT `y`
-        FROM `__hw_src_1_new` ) AS t58
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_4', '__hw_f2', `y`) ) AS t4
       LEFT SEMI JOIN (
-        SELECT DISTINCT
-          `k` AS `__hw_f2`
-        FROM (
-          SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, `__hw_w`
-              FROM (
-                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`, `__hw_w`
-                    FROM (
-                      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                      FROM `__hw_src_0_delta`
-                      GROUP BY `k`, `x` ) AS t59
-                    WHERE `__hw_w` <> 0 ) AS t60
-                  LEFT ANTI JOIN (
-                    SELECT `y`
-                    FROM `__hw_src_1_new`
-                    WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t61
-                    ON `k` = `y`
-                  UNION ALL
-                  SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`
-                    FROM `__hw_src_0_old`
-                    WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t62
-                  LEFT SEMI JOIN (
-                    SELECT `y`, `__hw_w`
-                    FROM `__hw_stage_1` ) AS t63
-                    ON `k` = `y`
-                  LEFT ANTI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_3` ) AS t64
-                    ON `k` = `y`
-                  LEFT SEMI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_2` ) AS t65
-                    ON `k` = `y`
-                  UNION ALL
-                  SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`
-                    FROM `__hw_src_0_old`
-                    WHERE __HW_AMONG('__hw_stage_3', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t66
-                  LEFT SEMI JOIN (
-                    SELECT `y`, `__hw_w`
-                    FROM `__hw_stage_1` ) AS t67
-                    ON `k` = `y`
-                  LEFT SEMI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_3` ) AS t68
-                    ON `k` = `y`
-                  LEFT ANTI JOIN (
-                    SELECT `y`
-                    FROM `__hw_stage_2` ) AS t69
-                    ON `k` = `y` ) AS t70
-                GROUP BY `k`, `x` ) AS t71
-              WHERE `__hw_w` <> 0 ) AS t72
-            INNER JOIN (
-              SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-              FROM (
-                SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                FROM `__hw_src_1_old` ) AS t73 ) AS t74
-              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-            UNION ALL
-            SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-            FROM (
-              SELECT `empty`, `unknown`, `__hw_w`
-              FROM (
-                SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-                  FROM (
-                    SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                      FROM `__hw_src_1_new` ) AS t75
-                    UNION ALL
-                    SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                      FROM `__hw_src_1_old` ) AS t76 ) AS t77 ) AS t78
-                GROUP BY `empty`, `unknown` ) AS t79
-              WHERE `__hw_w` <> 0 ) AS t80
-            INNER JOIN (
-              SELECT `k`, `x`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_new` ) AS t81
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM `__hw_src_1_new` ) AS t82
-                ON `k` = `y` ) AS t83
-              ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t84
-          GROUP BY `k`, `x`, `empty`, `unknown` ) AS t85
-        WHERE `__hw_w` <> 0 ) AS t86
-        ON `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t87
+        SELECT `__hw_f2`
+        FROM `__hw_stage_4` ) AS t5
+        ON `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t6
       ON `k` = `y`
     INNER JOIN (
       SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
       FROM (
         SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-        FROM `__hw_src_1_new` ) AS t88 ) AS t89
+        FROM `__hw_src_1_new` ) AS t7 ) AS t8
       ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-    GROUP BY `k` ) AS t90 ) AS t91
+    GROUP BY `k` ) AS t9 ) AS t10
   ON `g` IS NOT DISTINCT FROM `__hw_f2`
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f2`, `g`, `n`, `__hw_here`
-FROM `__hw_stage_4` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_4', '__hw_f2', t.`g`)
+FROM `__hw_stage_5` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_5', '__hw_f2', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -1815,145 +1372,153 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f4`
 
 -- __hw_stage_7
+SELECT `g`, `v`, `n`, `__hw_w`
+FROM (
+  SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k` AS `g`, `x` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_stage_4` ) AS t1
+      LEFT ANTI JOIN (
+        SELECT `y`
+        FROM `__hw_stage_5` ) AS t2
+        ON `k` = `y`
+      INNER JOIN (
+        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+        FROM (
+          SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+          FROM `__hw_src_1_new` ) AS t3 ) AS t4
+        ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t5
+    UNION ALL
+    SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `g`, `v`, `n`
+      FROM `__hw_target` ) AS t6
+    LEFT SEMI JOIN (
+      SELECT DISTINCT
+        `k` AS `__hw_f2`
+      FROM (
+        SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+          FROM (
+            SELECT `k`, `x`, `__hw_w`
+            FROM (
+              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+              FROM (
+                SELECT `k`, `x`, `__hw_w`
+                FROM (
+                  SELECT `k`, `x`, `__hw_w`
+                  FROM (
+                    SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+                    FROM `__hw_src_0_delta`
+                    GROUP BY `k`, `x` ) AS t7
+                  WHERE `__hw_w` <> 0 ) AS t8
+                LEFT ANTI JOIN (
+                  SELECT `y`
+                  FROM `__hw_src_1_new`
+                  WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t9
+                  ON `k` = `y`
+                UNION ALL
+                SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+                FROM (
+                  SELECT `k`, `x`
+                  FROM `__hw_src_0_old`
+                  WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t10
+                LEFT SEMI JOIN (
+                  SELECT `y`, `__hw_w`
+                  FROM `__hw_stage_1` ) AS t11
+                  ON `k` = `y`
+                LEFT ANTI JOIN (
+                  SELECT `y`
+                  FROM `__hw_stage_6` ) AS t12
+                  ON `k` = `y`
+                LEFT SEMI JOIN (
+                  SELECT `y`
+                  FROM `__hw_stage_2` ) AS t13
+                  ON `k` = `y`
+                UNION ALL
+                SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+                FROM (
+                  SELECT `k`, `x`
+                  FROM `__hw_src_0_old`
+                  WHERE __HW_AMONG('__hw_stage_6', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t14
+                LEFT SEMI JOIN (
+                  SELECT `y`, `__hw_w`
+                  FROM `__hw_stage_1` ) AS t15
+                  ON `k` = `y`
+                LEFT SEMI JOIN (
+                  SELECT `y`
+                  FROM `__hw_stage_6` ) AS t16
+                  ON `k` = `y`
+                LEFT ANTI JOIN (
+                  SELECT `y`
+                  FROM `__hw_stage_2` ) AS t17
+                  ON `k` = `y` ) AS t18
+              GROUP BY `k`, `x` ) AS t19
+            WHERE `__hw_w` <> 0 ) AS t20
+          INNER JOIN (
+            SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
+            FROM (
+              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+              FROM `__hw_src_1_old` ) AS t21 ) AS t22
+            ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
+          UNION ALL
+          SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
+          FROM (
+            SELECT `empty`, `unknown`, `__hw_w`
+            FROM (
+              SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
+              FROM (
+                SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
+                FROM (
+                  SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
+                  FROM (
+                    SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                    FROM `__hw_src_1_new` ) AS t23
+                  UNION ALL
+                  SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
+                  FROM (
+                    SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
+                    FROM `__hw_src_1_old` ) AS t24 ) AS t25 ) AS t26
+              GROUP BY `empty`, `unknown` ) AS t27
+            WHERE `__hw_w` <> 0 ) AS t28
+          INNER JOIN (
+            SELECT `k`, `x`
+            FROM (
+              SELECT `k`, `x`
+              FROM `__hw_src_0_new` ) AS t29
+            LEFT ANTI JOIN (
+              SELECT `y`
+              FROM `__hw_src_1_new` ) AS t30
+              ON `k` = `y` ) AS t31
+            ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t32
+        GROUP BY `k`, `x`, `empty`, `unknown` ) AS t33
+      WHERE `__hw_w` <> 0 ) AS t34
+      ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t35
+  GROUP BY `g`, `v`, `n` ) AS t36
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_8
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM (
-      SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k` AS `g`, `x` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_stage_4` ) AS t1
-          LEFT ANTI JOIN (
-            SELECT `y`
-            FROM `__hw_stage_5` ) AS t2
-            ON `k` = `y`
-          INNER JOIN (
-            SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-            FROM (
-              SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-              FROM `__hw_src_1_new` ) AS t3 ) AS t4
-            ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t5
-        UNION ALL
-        SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `g`, `v`, `n`
-          FROM `__hw_target` ) AS t6
-        LEFT SEMI JOIN (
-          SELECT DISTINCT
-            `k` AS `__hw_f2`
-          FROM (
-            SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-            FROM (
-              SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-              FROM (
-                SELECT `k`, `x`, `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`, `__hw_w`
-                    FROM (
-                      SELECT `k`, `x`, `__hw_w`
-                      FROM (
-                        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                        FROM `__hw_src_0_delta`
-                        GROUP BY `k`, `x` ) AS t7
-                      WHERE `__hw_w` <> 0 ) AS t8
-                    LEFT ANTI JOIN (
-                      SELECT `y`
-                      FROM `__hw_src_1_new`
-                      WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t9
-                      ON `k` = `y`
-                    UNION ALL
-                    SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT `k`, `x`
-                      FROM `__hw_src_0_old`
-                      WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t10
-                    LEFT SEMI JOIN (
-                      SELECT `y`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t11
-                      ON `k` = `y`
-                    LEFT ANTI JOIN (
-                      SELECT `y`
-                      FROM `__hw_stage_6` ) AS t12
-                      ON `k` = `y`
-                    LEFT SEMI JOIN (
-                      SELECT `y`
-                      FROM `__hw_stage_2` ) AS t13
-                      ON `k` = `y`
-                    UNION ALL
-                    SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT `k`, `x`
-                      FROM `__hw_src_0_old`
-                      WHERE __HW_AMONG('__hw_stage_6', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t14
-                    LEFT SEMI JOIN (
-                      SELECT `y`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t15
-                      ON `k` = `y`
-                    LEFT SEMI JOIN (
-                      SELECT `y`
-                      FROM `__hw_stage_6` ) AS t16
-                      ON `k` = `y`
-                    LEFT ANTI JOIN (
-                      SELECT `y`
-                      FROM `__hw_stage_2` ) AS t17
-                      ON `k` = `y` ) AS t18
-                  GROUP BY `k`, `x` ) AS t19
-                WHERE `__hw_w` <> 0 ) AS t20
-              INNER JOIN (
-                SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-                FROM (
-                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                  FROM `__hw_src_1_old` ) AS t21 ) AS t22
-                ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-              UNION ALL
-              SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-              FROM (
-                SELECT `empty`, `unknown`, `__hw_w`
-                FROM (
-                  SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                  FROM (
-                    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-                    FROM (
-                      SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                      FROM (
-                        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                        FROM `__hw_src_1_new` ) AS t23
-                      UNION ALL
-                      SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                      FROM (
-                        SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                        FROM `__hw_src_1_old` ) AS t24 ) AS t25 ) AS t26
-                  GROUP BY `empty`, `unknown` ) AS t27
-                WHERE `__hw_w` <> 0 ) AS t28
-              INNER JOIN (
-                SELECT `k`, `x`
-                FROM (
-                  SELECT `k`, `x`
-                  FROM `__hw_src_0_new` ) AS t29
-                LEFT ANTI JOIN (
-                  SELECT `y`
-                  FROM `__hw_src_1_new` ) AS t30
-                  ON `k` = `y` ) AS t31
-                ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t32
-            GROUP BY `k`, `x`, `empty`, `unknown` ) AS t33
-          WHERE `__hw_w` <> 0 ) AS t34
-          ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t35
-      GROUP BY `g`, `v`, `n` ) AS t36
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t37
+    FROM `__hw_stage_7`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t38
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_7', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_7', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_7', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
-    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t39
+    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`, `n`
@@ -1965,143 +1530,17 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM (
-          SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k` AS `g`, `x` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_stage_4` ) AS t40
-              LEFT ANTI JOIN (
-                SELECT `y`
-                FROM `__hw_stage_5` ) AS t41
-                ON `k` = `y`
-              INNER JOIN (
-                SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-                FROM (
-                  SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                  FROM `__hw_src_1_new` ) AS t42 ) AS t43
-                ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t44
-            UNION ALL
-            SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `g`, `v`, `n`
-              FROM `__hw_target` ) AS t45
-            LEFT SEMI JOIN (
-              SELECT DISTINCT
-                `k` AS `__hw_f2`
-              FROM (
-                SELECT `k`, `x`, `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`, `__hw_w`
-                    FROM (
-                      SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                      FROM (
-                        SELECT `k`, `x`, `__hw_w`
-                        FROM (
-                          SELECT `k`, `x`, `__hw_w`
-                          FROM (
-                            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                            FROM `__hw_src_0_delta`
-                            GROUP BY `k`, `x` ) AS t46
-                          WHERE `__hw_w` <> 0 ) AS t47
-                        LEFT ANTI JOIN (
-                          SELECT `y`
-                          FROM `__hw_src_1_new`
-                          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `y`) ) AS t48
-                          ON `k` = `y`
-                        UNION ALL
-                        SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-                        FROM (
-                          SELECT `k`, `x`
-                          FROM `__hw_src_0_old`
-                          WHERE __HW_AMONG('__hw_stage_2', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t49
-                        LEFT SEMI JOIN (
-                          SELECT `y`, `__hw_w`
-                          FROM `__hw_stage_1` ) AS t50
-                          ON `k` = `y`
-                        LEFT ANTI JOIN (
-                          SELECT `y`
-                          FROM `__hw_stage_6` ) AS t51
-                          ON `k` = `y`
-                        LEFT SEMI JOIN (
-                          SELECT `y`
-                          FROM `__hw_stage_2` ) AS t52
-                          ON `k` = `y`
-                        UNION ALL
-                        SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                        FROM (
-                          SELECT `k`, `x`
-                          FROM `__hw_src_0_old`
-                          WHERE __HW_AMONG('__hw_stage_6', 'y', `k`) AND __HW_AMONG('__hw_stage_1', 'y', `k`) ) AS t53
-                        LEFT SEMI JOIN (
-                          SELECT `y`, `__hw_w`
-                          FROM `__hw_stage_1` ) AS t54
-                          ON `k` = `y`
-                        LEFT SEMI JOIN (
-                          SELECT `y`
-                          FROM `__hw_stage_6` ) AS t55
-                          ON `k` = `y`
-                        LEFT ANTI JOIN (
-                          SELECT `y`
-                          FROM `__hw_stage_2` ) AS t56
-                          ON `k` = `y` ) AS t57
-                      GROUP BY `k`, `x` ) AS t58
-                    WHERE `__hw_w` <> 0 ) AS t59
-                  INNER JOIN (
-                    SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`
-                    FROM (
-                      SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                      FROM `__hw_src_1_old` ) AS t60 ) AS t61
-                    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) )
-                  UNION ALL
-                  SELECT `k`, `x`, `empty`, `unknown`, `__hw_w`
-                  FROM (
-                    SELECT `empty`, `unknown`, `__hw_w`
-                    FROM (
-                      SELECT `empty`, `unknown`, SUM(`__hw_w`) AS `__hw_w`
-                      FROM (
-                        SELECT `rows` = 0 AS `empty`, `rows` <> `known` AS `unknown`, `__hw_w`
-                        FROM (
-                          SELECT `rows`, `known`, CAST(1 AS BIGINT) AS `__hw_w`
-                          FROM (
-                            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                            FROM `__hw_src_1_new` ) AS t62
-                          UNION ALL
-                          SELECT `rows`, `known`, CAST(-1 AS BIGINT) AS `__hw_w`
-                          FROM (
-                            SELECT COUNT(*) AS `rows`, COUNT(`y`) AS `known`
-                            FROM `__hw_src_1_old` ) AS t63 ) AS t64 ) AS t65
-                      GROUP BY `empty`, `unknown` ) AS t66
-                    WHERE `__hw_w` <> 0 ) AS t67
-                  INNER JOIN (
-                    SELECT `k`, `x`
-                    FROM (
-                      SELECT `k`, `x`
-                      FROM `__hw_src_0_new` ) AS t68
-                    LEFT ANTI JOIN (
-                      SELECT `y`
-                      FROM `__hw_src_1_new` ) AS t69
-                      ON `k` = `y` ) AS t70
-                    ON ( `empty` OR ( NOT `k` IS NULL AND NOT `unknown` ) ) ) AS t71
-                GROUP BY `k`, `x`, `empty`, `unknown` ) AS t72
-              WHERE `__hw_w` <> 0 ) AS t73
-              ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t74
-          GROUP BY `g`, `v`, `n` ) AS t75
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t76
+        FROM `__hw_stage_7`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g77 AS `__hw_copy` ) AS t78 ) AS t79 ) AS t80
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_7` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_7', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_8` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_8', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -38,127 +38,133 @@ LEFT SEMI JOIN (
   ON `k` IS NOT DISTINCT FROM `__hw_f2`
 
 -- __hw_stage_3
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
+    FROM (
+      SELECT `k`, `k_1`, `y`, `__hw_w`
+      FROM (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_src_0_delta` ) AS t1
+      LEFT JOIN (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t2
+        ON `k` = `k_1`
+      UNION ALL
+      (
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t3
+        INNER JOIN (
+          SELECT `k` AS `k_1`, `y`, `__hw_w`
+          FROM `__hw_src_1_delta` ) AS t4
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k` AS `k_1`, `y`, `__hw_w`
+          FROM `__hw_src_1_delta` ) AS t5
+        LEFT ANTI JOIN (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t6
+          ON `k` = `k_1` )
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`)
+          AND __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t9
+      LEFT SEMI JOIN (
+        SELECT `k` AS `k_1`, `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t10
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM (
+            SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+              FROM `__hw_stage_1`
+              UNION ALL
+              SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+              FROM (
+                SELECT `k` AS `k_1`, `y`, `__hw_w`
+                FROM `__hw_src_1_delta` ) AS t11
+              LEFT SEMI JOIN (
+                SELECT `k` AS `__hw_f1`
+                FROM `__hw_src_1_delta` ) AS t12
+                ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
+            GROUP BY `k_1`, `y` ) AS t14
+          WHERE `__hw_w` <> 0 ) AS t15
+        LATERAL VIEW
+        EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g16 AS `__hw_f3` ) AS t17
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_1` ) AS t18
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) AND __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t19
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_src_0_delta` ) AS t20
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k`
+        FROM (
+          SELECT `k`, `__hw_w`
+          FROM (
+            SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `k`, CAST(1 AS BIGINT) AS `__hw_w`
+              FROM `__hw_stage_2`
+              UNION ALL
+              SELECT `k`, -`__hw_w` AS `__hw_w`
+              FROM (
+                SELECT `k`, `__hw_w`
+                FROM `__hw_src_0_delta` ) AS t21
+              LEFT SEMI JOIN (
+                SELECT `k` AS `__hw_f2`
+                FROM `__hw_src_0_delta` ) AS t22
+                ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t23
+            GROUP BY `k` ) AS t24
+          WHERE `__hw_w` <> 0 ) AS t25
+        LATERAL VIEW
+        EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g26 AS `__hw_f4` ) AS t27
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_2` ) AS t28
+        ON `k` = `k_1` ) AS t29 ) AS t30
+  GROUP BY `g`, `y` ) AS t31
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_4
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
-        FROM (
-          SELECT `k`, `k_1`, `y`, `__hw_w`
-          FROM (
-            SELECT `k`, `__hw_w`
-            FROM `__hw_src_0_delta` ) AS t1
-          LEFT JOIN (
-            SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_new`
-            WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t2
-            ON `k` = `k_1`
-          UNION ALL
-          (
-            SELECT `k`, `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k`
-              FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t3
-            INNER JOIN (
-              SELECT `k` AS `k_1`, `y`, `__hw_w`
-              FROM `__hw_src_1_delta` ) AS t4
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k` AS `k_1`, `y`, `__hw_w`
-              FROM `__hw_src_1_delta` ) AS t5
-            LEFT ANTI JOIN (
-              SELECT `k`
-              FROM `__hw_src_0_new`
-              WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t6
-              ON `k` = `k_1` )
-          UNION ALL
-          SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`)
-              AND __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t9
-          LEFT SEMI JOIN (
-            SELECT `k` AS `k_1`, `y`, `__hw_w`
-            FROM `__hw_src_1_delta` ) AS t10
-            ON `k` = `k_1`
-          LEFT ANTI JOIN (
-            SELECT `k_1`, `y`
-            FROM (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM (
-                SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                  FROM `__hw_stage_1`
-                  UNION ALL
-                  SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
-                  FROM (
-                    SELECT `k` AS `k_1`, `y`, `__hw_w`
-                    FROM `__hw_src_1_delta` ) AS t11
-                  LEFT SEMI JOIN (
-                    SELECT `k` AS `__hw_f1`
-                    FROM `__hw_src_1_delta` ) AS t12
-                    ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
-                GROUP BY `k_1`, `y` ) AS t14
-              WHERE `__hw_w` <> 0 ) AS t15
-            LATERAL VIEW
-            EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g16 AS `__hw_f3` ) AS t17
-            ON `k` = `k_1`
-          LEFT SEMI JOIN (
-            SELECT `k_1`, `y`
-            FROM `__hw_stage_1` ) AS t18
-            ON `k` = `k_1`
-          UNION ALL
-          SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_old`
-            WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) AND __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t19
-          LEFT SEMI JOIN (
-            SELECT `k`, `__hw_w`
-            FROM `__hw_src_0_delta` ) AS t20
-            ON `k` = `k_1`
-          LEFT ANTI JOIN (
-            SELECT `k`
-            FROM (
-              SELECT `k`, `__hw_w`
-              FROM (
-                SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
-                FROM (
-                  SELECT `k`, CAST(1 AS BIGINT) AS `__hw_w`
-                  FROM `__hw_stage_2`
-                  UNION ALL
-                  SELECT `k`, -`__hw_w` AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `__hw_w`
-                    FROM `__hw_src_0_delta` ) AS t21
-                  LEFT SEMI JOIN (
-                    SELECT `k` AS `__hw_f2`
-                    FROM `__hw_src_0_delta` ) AS t22
-                    ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t23
-                GROUP BY `k` ) AS t24
-              WHERE `__hw_w` <> 0 ) AS t25
-            LATERAL VIEW
-            EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g26 AS `__hw_f4` ) AS t27
-            ON `k` = `k_1`
-          LEFT SEMI JOIN (
-            SELECT `k`
-            FROM `__hw_stage_2` ) AS t28
-            ON `k` = `k_1` ) AS t29 ) AS t30
-      GROUP BY `g`, `y` ) AS t31
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t32
+    FROM `__hw_stage_3`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t33
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t34
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -170,127 +176,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
-            FROM (
-              SELECT `k`, `k_1`, `y`, `__hw_w`
-              FROM (
-                SELECT `k`, `__hw_w`
-                FROM `__hw_src_0_delta` ) AS t35
-              LEFT JOIN (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_new`
-                WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t36
-                ON `k` = `k_1`
-              UNION ALL
-              (
-                SELECT `k`, `k_1`, `y`, `__hw_w`
-                FROM (
-                  SELECT `k`
-                  FROM `__hw_src_0_old`
-                  WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t37
-                INNER JOIN (
-                  SELECT `k` AS `k_1`, `y`, `__hw_w`
-                  FROM `__hw_src_1_delta` ) AS t38
-                  ON `k` = `k_1`
-                UNION ALL
-                SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-                FROM (
-                  SELECT `k` AS `k_1`, `y`, `__hw_w`
-                  FROM `__hw_src_1_delta` ) AS t39
-                LEFT ANTI JOIN (
-                  SELECT `k`
-                  FROM `__hw_src_0_new`
-                  WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t40
-                  ON `k` = `k_1` )
-              UNION ALL
-              SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`
-                FROM `__hw_src_0_old`
-                WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`)
-                  AND __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t43
-              LEFT SEMI JOIN (
-                SELECT `k` AS `k_1`, `y`, `__hw_w`
-                FROM `__hw_src_1_delta` ) AS t44
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k_1`, `y`
-                FROM (
-                  SELECT `k_1`, `y`, `__hw_w`
-                  FROM (
-                    SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-                    FROM (
-                      SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                      FROM `__hw_stage_1`
-                      UNION ALL
-                      SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
-                      FROM (
-                        SELECT `k` AS `k_1`, `y`, `__hw_w`
-                        FROM `__hw_src_1_delta` ) AS t45
-                      LEFT SEMI JOIN (
-                        SELECT `k` AS `__hw_f1`
-                        FROM `__hw_src_1_delta` ) AS t46
-                        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t47
-                    GROUP BY `k_1`, `y` ) AS t48
-                  WHERE `__hw_w` <> 0 ) AS t49
-                LATERAL VIEW
-                EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g50 AS `__hw_f3` ) AS t51
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_1` ) AS t52
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_old`
-                WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) AND __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t53
-              LEFT SEMI JOIN (
-                SELECT `k`, `__hw_w`
-                FROM `__hw_src_0_delta` ) AS t54
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k`
-                FROM (
-                  SELECT `k`, `__hw_w`
-                  FROM (
-                    SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
-                    FROM (
-                      SELECT `k`, CAST(1 AS BIGINT) AS `__hw_w`
-                      FROM `__hw_stage_2`
-                      UNION ALL
-                      SELECT `k`, -`__hw_w` AS `__hw_w`
-                      FROM (
-                        SELECT `k`, `__hw_w`
-                        FROM `__hw_src_0_delta` ) AS t55
-                      LEFT SEMI JOIN (
-                        SELECT `k` AS `__hw_f2`
-                        FROM `__hw_src_0_delta` ) AS t56
-                        ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t57
-                    GROUP BY `k` ) AS t58
-                  WHERE `__hw_w` <> 0 ) AS t59
-                LATERAL VIEW
-                EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g60 AS `__hw_f4` ) AS t61
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_2` ) AS t62
-                ON `k` = `k_1` ) AS t63 ) AS t64
-          GROUP BY `g`, `y` ) AS t65
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t66
+        FROM `__hw_stage_3`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g67 AS `__hw_copy` ) AS t68 ) AS t69 ) AS t70
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_3` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_4` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -382,124 +278,130 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f4`
 
 -- __hw_stage_7
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
+    FROM (
+      SELECT `k`, `k_1`, `y`, `__hw_w`
+      FROM (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t1
+      LEFT JOIN (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+        ON `k` = `k_1`
+      UNION ALL
+      (
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
+        INNER JOIN (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_2` ) AS t4
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_2` ) AS t5
+        LEFT ANTI JOIN (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
+          ON `k` = `k_1` )
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t9
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM `__hw_stage_2` ) AS t10
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_4` ) AS t11
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_3` ) AS t12
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t13
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM `__hw_stage_2` ) AS t14
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_4` ) AS t15
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_3` ) AS t16
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t18
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_6` ) AS t19
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_5` ) AS t20
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t21
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t22
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_6` ) AS t23
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_5` ) AS t24
+        ON `k` = `k_1` ) AS t25 ) AS t26
+  GROUP BY `g`, `y` ) AS t27
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_8
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
-        FROM (
-          SELECT `k`, `k_1`, `y`, `__hw_w`
-          FROM (
-            SELECT `k`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t1
-          LEFT JOIN (
-            SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_new`
-            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-            ON `k` = `k_1`
-          UNION ALL
-          (
-            SELECT `k`, `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k`
-              FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
-            INNER JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_2` ) AS t4
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_2` ) AS t5
-            LEFT ANTI JOIN (
-              SELECT `k`
-              FROM `__hw_src_0_new`
-              WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
-              ON `k` = `k_1` )
-          UNION ALL
-          SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t9
-          LEFT SEMI JOIN (
-            SELECT `k_1`, `y`, `__hw_w`
-            FROM `__hw_stage_2` ) AS t10
-            ON `k` = `k_1`
-          LEFT ANTI JOIN (
-            SELECT `k_1`, `y`
-            FROM `__hw_stage_4` ) AS t11
-            ON `k` = `k_1`
-          LEFT SEMI JOIN (
-            SELECT `k_1`, `y`
-            FROM `__hw_stage_3` ) AS t12
-            ON `k` = `k_1`
-          UNION ALL
-          SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t13
-          LEFT SEMI JOIN (
-            SELECT `k_1`, `y`, `__hw_w`
-            FROM `__hw_stage_2` ) AS t14
-            ON `k` = `k_1`
-          LEFT SEMI JOIN (
-            SELECT `k_1`, `y`
-            FROM `__hw_stage_4` ) AS t15
-            ON `k` = `k_1`
-          LEFT ANTI JOIN (
-            SELECT `k_1`, `y`
-            FROM `__hw_stage_3` ) AS t16
-            ON `k` = `k_1`
-          UNION ALL
-          SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_old`
-            WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
-          LEFT SEMI JOIN (
-            SELECT `k`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t18
-            ON `k` = `k_1`
-          LEFT ANTI JOIN (
-            SELECT `k`
-            FROM `__hw_stage_6` ) AS t19
-            ON `k` = `k_1`
-          LEFT SEMI JOIN (
-            SELECT `k`
-            FROM `__hw_stage_5` ) AS t20
-            ON `k` = `k_1`
-          UNION ALL
-          SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_old`
-            WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t21
-          LEFT SEMI JOIN (
-            SELECT `k`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t22
-            ON `k` = `k_1`
-          LEFT SEMI JOIN (
-            SELECT `k`
-            FROM `__hw_stage_6` ) AS t23
-            ON `k` = `k_1`
-          LEFT ANTI JOIN (
-            SELECT `k`
-            FROM `__hw_stage_5` ) AS t24
-            ON `k` = `k_1` ) AS t25 ) AS t26
-      GROUP BY `g`, `y` ) AS t27
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t28
+    FROM `__hw_stage_7`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t29
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t30
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_7', 'g', `g`) AND __HW_AMONG('__hw_stage_7', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -511,124 +413,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
-            FROM (
-              SELECT `k`, `k_1`, `y`, `__hw_w`
-              FROM (
-                SELECT `k`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t31
-              LEFT JOIN (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_new`
-                WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t32
-                ON `k` = `k_1`
-              UNION ALL
-              (
-                SELECT `k`, `k_1`, `y`, `__hw_w`
-                FROM (
-                  SELECT `k`
-                  FROM `__hw_src_0_old`
-                  WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t33
-                INNER JOIN (
-                  SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_2` ) AS t34
-                  ON `k` = `k_1`
-                UNION ALL
-                SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-                FROM (
-                  SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_2` ) AS t35
-                LEFT ANTI JOIN (
-                  SELECT `k`
-                  FROM `__hw_src_0_new`
-                  WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t36
-                  ON `k` = `k_1` )
-              UNION ALL
-              SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`
-                FROM `__hw_src_0_old`
-                WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t39
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`, `__hw_w`
-                FROM `__hw_stage_2` ) AS t40
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_4` ) AS t41
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_3` ) AS t42
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`
-                FROM `__hw_src_0_old`
-                WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t43
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`, `__hw_w`
-                FROM `__hw_stage_2` ) AS t44
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_4` ) AS t45
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_3` ) AS t46
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_old`
-                WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t47
-              LEFT SEMI JOIN (
-                SELECT `k`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t48
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_6` ) AS t49
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_5` ) AS t50
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_old`
-                WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t51
-              LEFT SEMI JOIN (
-                SELECT `k`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t52
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_6` ) AS t53
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_5` ) AS t54
-                ON `k` = `k_1` ) AS t55 ) AS t56
-          GROUP BY `g`, `y` ) AS t57
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t58
+        FROM `__hw_stage_7`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g59 AS `__hw_copy` ) AS t60 ) AS t61 ) AS t62
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_7` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_7', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_8` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_8', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -678,67 +473,73 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
 
 -- __hw_stage_4
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
+    FROM (
+      SELECT `k`, `k_1`, `y`, `__hw_w`
+      FROM (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t1
+      LEFT JOIN (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t3
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t4
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_3` ) AS t5
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_2` ) AS t6
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t7
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t8
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_3` ) AS t9
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_2` ) AS t10
+        ON `k` = `k_1` ) AS t11 ) AS t12
+  GROUP BY `g`, `y` ) AS t13
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
-        FROM (
-          SELECT `k`, `k_1`, `y`, `__hw_w`
-          FROM (
-            SELECT `k`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t1
-          LEFT JOIN (
-            SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_new`
-            WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-            ON `k` = `k_1`
-          UNION ALL
-          SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_new`
-            WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t3
-          LEFT SEMI JOIN (
-            SELECT `k`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t4
-            ON `k` = `k_1`
-          LEFT ANTI JOIN (
-            SELECT `k`
-            FROM `__hw_stage_3` ) AS t5
-            ON `k` = `k_1`
-          LEFT SEMI JOIN (
-            SELECT `k`
-            FROM `__hw_stage_2` ) AS t6
-            ON `k` = `k_1`
-          UNION ALL
-          SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k` AS `k_1`, `y`
-            FROM `__hw_src_1_new`
-            WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t7
-          LEFT SEMI JOIN (
-            SELECT `k`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t8
-            ON `k` = `k_1`
-          LEFT SEMI JOIN (
-            SELECT `k`
-            FROM `__hw_stage_3` ) AS t9
-            ON `k` = `k_1`
-          LEFT ANTI JOIN (
-            SELECT `k`
-            FROM `__hw_stage_2` ) AS t10
-            ON `k` = `k_1` ) AS t11 ) AS t12
-      GROUP BY `g`, `y` ) AS t13
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t14
+    FROM `__hw_stage_4`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t15
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t16
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -750,67 +551,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
-            FROM (
-              SELECT `k`, `k_1`, `y`, `__hw_w`
-              FROM (
-                SELECT `k`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t17
-              LEFT JOIN (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_new`
-                WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t18
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_new`
-                WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t19
-              LEFT SEMI JOIN (
-                SELECT `k`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t20
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_3` ) AS t21
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_2` ) AS t22
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_new`
-                WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t23
-              LEFT SEMI JOIN (
-                SELECT `k`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t24
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_3` ) AS t25
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_2` ) AS t26
-                ON `k` = `k_1` ) AS t27 ) AS t28
-          GROUP BY `g`, `y` ) AS t29
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t30
+        FROM `__hw_stage_4`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g31 AS `__hw_copy` ) AS t32 ) AS t33 ) AS t34
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -860,77 +611,83 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
 
 -- __hw_stage_4
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
+    FROM ( (
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
+        INNER JOIN (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t2
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM `__hw_stage_1` ) AS t3
+        LEFT ANTI JOIN (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
+          ON `k` = `k_1` )
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t7
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t8
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_3` ) AS t9
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_2` ) AS t10
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t11
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t12
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_3` ) AS t13
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_2` ) AS t14
+        ON `k` = `k_1` ) AS t15 ) AS t16
+  GROUP BY `g`, `y` ) AS t17
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
-        FROM ( (
-            SELECT `k`, `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k`
-              FROM `__hw_src_0_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
-            INNER JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t2
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t3
-            LEFT ANTI JOIN (
-              SELECT `k`
-              FROM `__hw_src_0_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
-              ON `k` = `k_1` )
-          UNION ALL
-          SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`
-            FROM `__hw_src_0_new`
-            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t7
-          LEFT SEMI JOIN (
-            SELECT `k_1`, `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t8
-            ON `k` = `k_1`
-          LEFT ANTI JOIN (
-            SELECT `k_1`, `y`
-            FROM `__hw_stage_3` ) AS t9
-            ON `k` = `k_1`
-          LEFT SEMI JOIN (
-            SELECT `k_1`, `y`
-            FROM `__hw_stage_2` ) AS t10
-            ON `k` = `k_1`
-          UNION ALL
-          SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-          FROM (
-            SELECT `k`
-            FROM `__hw_src_0_new`
-            WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t11
-          LEFT SEMI JOIN (
-            SELECT `k_1`, `y`, `__hw_w`
-            FROM `__hw_stage_1` ) AS t12
-            ON `k` = `k_1`
-          LEFT SEMI JOIN (
-            SELECT `k_1`, `y`
-            FROM `__hw_stage_3` ) AS t13
-            ON `k` = `k_1`
-          LEFT ANTI JOIN (
-            SELECT `k_1`, `y`
-            FROM `__hw_stage_2` ) AS t14
-            ON `k` = `k_1` ) AS t15 ) AS t16
-      GROUP BY `g`, `y` ) AS t17
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t18
+    FROM `__hw_stage_4`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t19
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t20
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -942,77 +699,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
-            FROM ( (
-                SELECT `k`, `k_1`, `y`, `__hw_w`
-                FROM (
-                  SELECT `k`
-                  FROM `__hw_src_0_new`
-                  WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t21
-                INNER JOIN (
-                  SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t22
-                  ON `k` = `k_1`
-                UNION ALL
-                SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-                FROM (
-                  SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t23
-                LEFT ANTI JOIN (
-                  SELECT `k`
-                  FROM `__hw_src_0_new`
-                  WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t24
-                  ON `k` = `k_1` )
-              UNION ALL
-              SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`
-                FROM `__hw_src_0_new`
-                WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t27
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t28
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_3` ) AS t29
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_2` ) AS t30
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`
-                FROM `__hw_src_0_new`
-                WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t31
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t32
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_3` ) AS t33
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_2` ) AS t34
-                ON `k` = `k_1` ) AS t35 ) AS t36
-          GROUP BY `g`, `y` ) AS t37
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t38
+        FROM `__hw_stage_4`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g39 AS `__hw_copy` ) AS t40 ) AS t41 ) AS t42
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -1577,119 +1274,123 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f5`
 
 -- __hw_stage_7
-SELECT `__hw_f3`, `g`, `n`, `__hw_here`
+SELECT DISTINCT
+  `g` AS `__hw_f3`
 FROM (
-  SELECT DISTINCT
-    `g` AS `__hw_f3`
+  SELECT COALESCE(`k`, `k_1`) AS `g`
   FROM (
-    SELECT COALESCE(`k`, `k_1`) AS `g`
+    SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
     FROM (
-      SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+      SELECT `k`, `k_1`, `y`, `__hw_w`
       FROM (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t1
+      LEFT JOIN (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+        ON `k` = `k_1`
+      UNION ALL
+      (
         SELECT `k`, `k_1`, `y`, `__hw_w`
         FROM (
-          SELECT `k`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t1
-        LEFT JOIN (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-          ON `k` = `k_1`
-        UNION ALL
-        (
-          SELECT `k`, `k_1`, `y`, `__hw_w`
-          FROM (
-            SELECT `k`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
-          INNER JOIN (
-            SELECT `k_1`, `y`, `__hw_w`
-            FROM `__hw_stage_2` ) AS t4
-            ON `k` = `k_1`
-          UNION ALL
-          SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-          FROM (
-            SELECT `k_1`, `y`, `__hw_w`
-            FROM `__hw_stage_2` ) AS t5
-          LEFT ANTI JOIN (
-            SELECT `k`
-            FROM `__hw_src_0_new`
-            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
-            ON `k` = `k_1` )
-        UNION ALL
-        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
           SELECT `k`
           FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t9
-        LEFT SEMI JOIN (
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
+        INNER JOIN (
           SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_2` ) AS t10
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_4` ) AS t11
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_3` ) AS t12
+          FROM `__hw_stage_2` ) AS t4
           ON `k` = `k_1`
         UNION ALL
-        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
         FROM (
-          SELECT `k`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t13
-        LEFT SEMI JOIN (
           SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_2` ) AS t14
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_4` ) AS t15
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_3` ) AS t16
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old`
-          WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
-        LEFT SEMI JOIN (
-          SELECT `k`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t18
-          ON `k` = `k_1`
+          FROM `__hw_stage_2` ) AS t5
         LEFT ANTI JOIN (
           SELECT `k`
-          FROM `__hw_stage_6` ) AS t19
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k`
-          FROM `__hw_stage_5` ) AS t20
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old`
-          WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t21
-        LEFT SEMI JOIN (
-          SELECT `k`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t22
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k`
-          FROM `__hw_stage_6` ) AS t23
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k`
-          FROM `__hw_stage_5` ) AS t24
-          ON `k` = `k_1` ) AS t25
-      GROUP BY `k`, `k_1`, `y` ) AS t26
-    WHERE `__hw_w` <> 0 ) AS t27 ) AS t28
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
+          ON `k` = `k_1` )
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t9
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM `__hw_stage_2` ) AS t10
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_4` ) AS t11
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_3` ) AS t12
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t13
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM `__hw_stage_2` ) AS t14
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_4` ) AS t15
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_3` ) AS t16
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t18
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_6` ) AS t19
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_5` ) AS t20
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t21
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_stage_1` ) AS t22
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_6` ) AS t23
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_5` ) AS t24
+        ON `k` = `k_1` ) AS t25
+    GROUP BY `k`, `k_1`, `y` ) AS t26
+  WHERE `__hw_w` <> 0 ) AS t27
+
+-- __hw_stage_8
+SELECT `__hw_f3`, `g`, `n`, `__hw_here`
+FROM (
+  SELECT `__hw_f3`
+  FROM `__hw_stage_7` ) AS t1
 LEFT JOIN (
   SELECT `g`, `n`, TRUE AS `__hw_here`
   FROM (
@@ -1698,248 +1399,32 @@ LEFT JOIN (
       SELECT COALESCE(`k`, `k_1`) AS `g`, `y`
       FROM (
         SELECT `k`
-        FROM `__hw_src_0_new` ) AS t29
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_7', '__hw_f3', `k`) ) AS t2
       LEFT SEMI JOIN (
-        SELECT DISTINCT
-          `g` AS `__hw_f3`
-        FROM (
-          SELECT COALESCE(`k`, `k_1`) AS `g`
-          FROM (
-            SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-            FROM (
-              SELECT `k`, `k_1`, `y`, `__hw_w`
-              FROM (
-                SELECT `k`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t30
-              LEFT JOIN (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_new`
-                WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t31
-                ON `k` = `k_1`
-              UNION ALL
-              (
-                SELECT `k`, `k_1`, `y`, `__hw_w`
-                FROM (
-                  SELECT `k`
-                  FROM `__hw_src_0_old`
-                  WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t32
-                INNER JOIN (
-                  SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_2` ) AS t33
-                  ON `k` = `k_1`
-                UNION ALL
-                SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-                FROM (
-                  SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_2` ) AS t34
-                LEFT ANTI JOIN (
-                  SELECT `k`
-                  FROM `__hw_src_0_new`
-                  WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t35
-                  ON `k` = `k_1` )
-              UNION ALL
-              SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`
-                FROM `__hw_src_0_old`
-                WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t38
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`, `__hw_w`
-                FROM `__hw_stage_2` ) AS t39
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_4` ) AS t40
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_3` ) AS t41
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k`
-                FROM `__hw_src_0_old`
-                WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t42
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`, `__hw_w`
-                FROM `__hw_stage_2` ) AS t43
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_4` ) AS t44
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k_1`, `y`
-                FROM `__hw_stage_3` ) AS t45
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_old`
-                WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t46
-              LEFT SEMI JOIN (
-                SELECT `k`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t47
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_6` ) AS t48
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_5` ) AS t49
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-              FROM (
-                SELECT `k` AS `k_1`, `y`
-                FROM `__hw_src_1_old`
-                WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t50
-              LEFT SEMI JOIN (
-                SELECT `k`, `__hw_w`
-                FROM `__hw_stage_1` ) AS t51
-                ON `k` = `k_1`
-              LEFT SEMI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_6` ) AS t52
-                ON `k` = `k_1`
-              LEFT ANTI JOIN (
-                SELECT `k`
-                FROM `__hw_stage_5` ) AS t53
-                ON `k` = `k_1` ) AS t54
-            GROUP BY `k`, `k_1`, `y` ) AS t55
-          WHERE `__hw_w` <> 0 ) AS t56 ) AS t57
+        SELECT `__hw_f3`
+        FROM `__hw_stage_7` ) AS t3
         ON `k` IS NOT DISTINCT FROM `__hw_f3`
       FULL JOIN (
         SELECT `k_1`, `y`
         FROM (
           SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t58
+          FROM `__hw_src_1_new`
+          WHERE __HW_AMONG('__hw_stage_7', '__hw_f3', `k`) ) AS t4
         LEFT SEMI JOIN (
-          SELECT DISTINCT
-            `g` AS `__hw_f3`
-          FROM (
-            SELECT COALESCE(`k`, `k_1`) AS `g`
-            FROM (
-              SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-              FROM (
-                SELECT `k`, `k_1`, `y`, `__hw_w`
-                FROM (
-                  SELECT `k`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t59
-                LEFT JOIN (
-                  SELECT `k` AS `k_1`, `y`
-                  FROM `__hw_src_1_new`
-                  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t60
-                  ON `k` = `k_1`
-                UNION ALL
-                (
-                  SELECT `k`, `k_1`, `y`, `__hw_w`
-                  FROM (
-                    SELECT `k`
-                    FROM `__hw_src_0_old`
-                    WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t61
-                  INNER JOIN (
-                    SELECT `k_1`, `y`, `__hw_w`
-                    FROM `__hw_stage_2` ) AS t62
-                    ON `k` = `k_1`
-                  UNION ALL
-                  SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-                  FROM (
-                    SELECT `k_1`, `y`, `__hw_w`
-                    FROM `__hw_stage_2` ) AS t63
-                  LEFT ANTI JOIN (
-                    SELECT `k`
-                    FROM `__hw_src_0_new`
-                    WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t64
-                    ON `k` = `k_1` )
-                UNION ALL
-                SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT `k`
-                  FROM `__hw_src_0_old`
-                  WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t67
-                LEFT SEMI JOIN (
-                  SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_2` ) AS t68
-                  ON `k` = `k_1`
-                LEFT ANTI JOIN (
-                  SELECT `k_1`, `y`
-                  FROM `__hw_stage_4` ) AS t69
-                  ON `k` = `k_1`
-                LEFT SEMI JOIN (
-                  SELECT `k_1`, `y`
-                  FROM `__hw_stage_3` ) AS t70
-                  ON `k` = `k_1`
-                UNION ALL
-                SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT `k`
-                  FROM `__hw_src_0_old`
-                  WHERE __HW_AMONG('__hw_stage_4', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t71
-                LEFT SEMI JOIN (
-                  SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_2` ) AS t72
-                  ON `k` = `k_1`
-                LEFT SEMI JOIN (
-                  SELECT `k_1`, `y`
-                  FROM `__hw_stage_4` ) AS t73
-                  ON `k` = `k_1`
-                LEFT ANTI JOIN (
-                  SELECT `k_1`, `y`
-                  FROM `__hw_stage_3` ) AS t74
-                  ON `k` = `k_1`
-                UNION ALL
-                SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT `k` AS `k_1`, `y`
-                  FROM `__hw_src_1_old`
-                  WHERE __HW_AMONG('__hw_stage_5', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t75
-                LEFT SEMI JOIN (
-                  SELECT `k`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t76
-                  ON `k` = `k_1`
-                LEFT ANTI JOIN (
-                  SELECT `k`
-                  FROM `__hw_stage_6` ) AS t77
-                  ON `k` = `k_1`
-                LEFT SEMI JOIN (
-                  SELECT `k`
-                  FROM `__hw_stage_5` ) AS t78
-                  ON `k` = `k_1`
-                UNION ALL
-                SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT `k` AS `k_1`, `y`
-                  FROM `__hw_src_1_old`
-                  WHERE __HW_AMONG('__hw_stage_6', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t79
-                LEFT SEMI JOIN (
-                  SELECT `k`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t80
-                  ON `k` = `k_1`
-                LEFT SEMI JOIN (
-                  SELECT `k`
-                  FROM `__hw_stage_6` ) AS t81
-                  ON `k` = `k_1`
-                LEFT ANTI JOIN (
-                  SELECT `k`
-                  FROM `__hw_stage_5` ) AS t82
-                  ON `k` = `k_1` ) AS t83
-              GROUP BY `k`, `k_1`, `y` ) AS t84
-            WHERE `__hw_w` <> 0 ) AS t85 ) AS t86
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f3` ) AS t87
-        ON `k` = `k_1` ) AS t88
-    GROUP BY `g` ) AS t89 ) AS t90
+          SELECT `__hw_f3`
+          FROM `__hw_stage_7` ) AS t5
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f3` ) AS t6
+        ON `k` = `k_1` ) AS t7
+    GROUP BY `g` ) AS t8 ) AS t9
   ON `g` IS NOT DISTINCT FROM `__hw_f3`
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_f3`, `g`, `n`, `__hw_here`
-FROM `__hw_stage_7` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f3` AND __HW_AMONG('__hw_stage_7', '__hw_f3', t.`g`)
+FROM `__hw_stage_8` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f3` AND __HW_AMONG('__hw_stage_8', '__hw_f3', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -2212,152 +1697,160 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f6`
 
 -- __hw_stage_10
+SELECT `g`, `v`, `n`, `__hw_w`
+FROM (
+  SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `g`, `y` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `g`, `y`, COUNT(*) OVER (PARTITION BY `g`) AS `n`
+      FROM (
+        SELECT COALESCE(`k`, `k_1`) AS `g`, `y`
+        FROM (
+          SELECT `k`
+          FROM `__hw_stage_6` ) AS t1
+        FULL JOIN (
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_7` ) AS t2
+          ON `k` = `k_1` ) AS t3 ) AS t4
+    UNION ALL
+    SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `g`, `v`, `n`
+      FROM `__hw_target` ) AS t5
+    LEFT SEMI JOIN (
+      SELECT DISTINCT
+        `g` AS `__hw_f3`
+      FROM (
+        SELECT COALESCE(`k`, `k_1`) AS `g`
+        FROM (
+          SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `k_1`, `y`, `__hw_w`
+            FROM (
+              SELECT `k`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t6
+            LEFT JOIN (
+              SELECT `k` AS `k_1`, `y`
+              FROM `__hw_src_1_new`
+              WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t7
+              ON `k` = `k_1`
+            UNION ALL
+            (
+              SELECT `k`, `k_1`, `y`, `__hw_w`
+              FROM (
+                SELECT `k`
+                FROM `__hw_src_0_old`
+                WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t8
+              INNER JOIN (
+                SELECT `k_1`, `y`, `__hw_w`
+                FROM `__hw_stage_2` ) AS t9
+                ON `k` = `k_1`
+              UNION ALL
+              SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
+              FROM (
+                SELECT `k_1`, `y`, `__hw_w`
+                FROM `__hw_stage_2` ) AS t10
+              LEFT ANTI JOIN (
+                SELECT `k`
+                FROM `__hw_src_0_new`
+                WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t11
+                ON `k` = `k_1` )
+            UNION ALL
+            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k`
+              FROM `__hw_src_0_old`
+              WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t14
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`, `__hw_w`
+              FROM `__hw_stage_2` ) AS t15
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_8` ) AS t16
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_3` ) AS t17
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k`
+              FROM `__hw_src_0_old`
+              WHERE __HW_AMONG('__hw_stage_8', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t18
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`, `__hw_w`
+              FROM `__hw_stage_2` ) AS t19
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_8` ) AS t20
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_3` ) AS t21
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `y`
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
+            LEFT SEMI JOIN (
+              SELECT `k`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t23
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k`
+              FROM `__hw_stage_9` ) AS t24
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k`
+              FROM `__hw_stage_4` ) AS t25
+              ON `k` = `k_1`
+            UNION ALL
+            SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `y`
+              FROM `__hw_src_1_old`
+              WHERE __HW_AMONG('__hw_stage_9', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t26
+            LEFT SEMI JOIN (
+              SELECT `k`, `__hw_w`
+              FROM `__hw_stage_1` ) AS t27
+              ON `k` = `k_1`
+            LEFT SEMI JOIN (
+              SELECT `k`
+              FROM `__hw_stage_9` ) AS t28
+              ON `k` = `k_1`
+            LEFT ANTI JOIN (
+              SELECT `k`
+              FROM `__hw_stage_4` ) AS t29
+              ON `k` = `k_1` ) AS t30
+          GROUP BY `k`, `k_1`, `y` ) AS t31
+        WHERE `__hw_w` <> 0 ) AS t32 ) AS t33
+      ON `g` IS NOT DISTINCT FROM `__hw_f3` ) AS t34
+  GROUP BY `g`, `v`, `n` ) AS t35
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_11
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM (
-      SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `g`, `y` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `g`, `y`, COUNT(*) OVER (PARTITION BY `g`) AS `n`
-          FROM (
-            SELECT COALESCE(`k`, `k_1`) AS `g`, `y`
-            FROM (
-              SELECT `k`
-              FROM `__hw_stage_6` ) AS t1
-            FULL JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_7` ) AS t2
-              ON `k` = `k_1` ) AS t3 ) AS t4
-        UNION ALL
-        SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `g`, `v`, `n`
-          FROM `__hw_target` ) AS t5
-        LEFT SEMI JOIN (
-          SELECT DISTINCT
-            `g` AS `__hw_f3`
-          FROM (
-            SELECT COALESCE(`k`, `k_1`) AS `g`
-            FROM (
-              SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-              FROM (
-                SELECT `k`, `k_1`, `y`, `__hw_w`
-                FROM (
-                  SELECT `k`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t6
-                LEFT JOIN (
-                  SELECT `k` AS `k_1`, `y`
-                  FROM `__hw_src_1_new`
-                  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t7
-                  ON `k` = `k_1`
-                UNION ALL
-                (
-                  SELECT `k`, `k_1`, `y`, `__hw_w`
-                  FROM (
-                    SELECT `k`
-                    FROM `__hw_src_0_old`
-                    WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t8
-                  INNER JOIN (
-                    SELECT `k_1`, `y`, `__hw_w`
-                    FROM `__hw_stage_2` ) AS t9
-                    ON `k` = `k_1`
-                  UNION ALL
-                  SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-                  FROM (
-                    SELECT `k_1`, `y`, `__hw_w`
-                    FROM `__hw_stage_2` ) AS t10
-                  LEFT ANTI JOIN (
-                    SELECT `k`
-                    FROM `__hw_src_0_new`
-                    WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t11
-                    ON `k` = `k_1` )
-                UNION ALL
-                SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT `k`
-                  FROM `__hw_src_0_old`
-                  WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t14
-                LEFT SEMI JOIN (
-                  SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_2` ) AS t15
-                  ON `k` = `k_1`
-                LEFT ANTI JOIN (
-                  SELECT `k_1`, `y`
-                  FROM `__hw_stage_8` ) AS t16
-                  ON `k` = `k_1`
-                LEFT SEMI JOIN (
-                  SELECT `k_1`, `y`
-                  FROM `__hw_stage_3` ) AS t17
-                  ON `k` = `k_1`
-                UNION ALL
-                SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT `k`
-                  FROM `__hw_src_0_old`
-                  WHERE __HW_AMONG('__hw_stage_8', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t18
-                LEFT SEMI JOIN (
-                  SELECT `k_1`, `y`, `__hw_w`
-                  FROM `__hw_stage_2` ) AS t19
-                  ON `k` = `k_1`
-                LEFT SEMI JOIN (
-                  SELECT `k_1`, `y`
-                  FROM `__hw_stage_8` ) AS t20
-                  ON `k` = `k_1`
-                LEFT ANTI JOIN (
-                  SELECT `k_1`, `y`
-                  FROM `__hw_stage_3` ) AS t21
-                  ON `k` = `k_1`
-                UNION ALL
-                SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT `k` AS `k_1`, `y`
-                  FROM `__hw_src_1_old`
-                  WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
-                LEFT SEMI JOIN (
-                  SELECT `k`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t23
-                  ON `k` = `k_1`
-                LEFT ANTI JOIN (
-                  SELECT `k`
-                  FROM `__hw_stage_9` ) AS t24
-                  ON `k` = `k_1`
-                LEFT SEMI JOIN (
-                  SELECT `k`
-                  FROM `__hw_stage_4` ) AS t25
-                  ON `k` = `k_1`
-                UNION ALL
-                SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                FROM (
-                  SELECT `k` AS `k_1`, `y`
-                  FROM `__hw_src_1_old`
-                  WHERE __HW_AMONG('__hw_stage_9', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t26
-                LEFT SEMI JOIN (
-                  SELECT `k`, `__hw_w`
-                  FROM `__hw_stage_1` ) AS t27
-                  ON `k` = `k_1`
-                LEFT SEMI JOIN (
-                  SELECT `k`
-                  FROM `__hw_stage_9` ) AS t28
-                  ON `k` = `k_1`
-                LEFT ANTI JOIN (
-                  SELECT `k`
-                  FROM `__hw_stage_4` ) AS t29
-                  ON `k` = `k_1` ) AS t30
-              GROUP BY `k`, `k_1`, `y` ) AS t31
-            WHERE `__hw_w` <> 0 ) AS t32 ) AS t33
-          ON `g` IS NOT DISTINCT FROM `__hw_f3` ) AS t34
-      GROUP BY `g`, `v`, `n` ) AS t35
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t36
+    FROM `__hw_stage_10`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t37
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_10', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_10', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_10', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
-    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t38
+    AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`, `n`
@@ -2369,150 +1862,17 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM (
-          SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `g`, `y` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `g`, `y`, COUNT(*) OVER (PARTITION BY `g`) AS `n`
-              FROM (
-                SELECT COALESCE(`k`, `k_1`) AS `g`, `y`
-                FROM (
-                  SELECT `k`
-                  FROM `__hw_stage_6` ) AS t39
-                FULL JOIN (
-                  SELECT `k_1`, `y`
-                  FROM `__hw_stage_7` ) AS t40
-                  ON `k` = `k_1` ) AS t41 ) AS t42
-            UNION ALL
-            SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `g`, `v`, `n`
-              FROM `__hw_target` ) AS t43
-            LEFT SEMI JOIN (
-              SELECT DISTINCT
-                `g` AS `__hw_f3`
-              FROM (
-                SELECT COALESCE(`k`, `k_1`) AS `g`
-                FROM (
-                  SELECT `k`, `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `k_1`, `y`, `__hw_w`
-                    FROM (
-                      SELECT `k`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t44
-                    LEFT JOIN (
-                      SELECT `k` AS `k_1`, `y`
-                      FROM `__hw_src_1_new`
-                      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t45
-                      ON `k` = `k_1`
-                    UNION ALL
-                    (
-                      SELECT `k`, `k_1`, `y`, `__hw_w`
-                      FROM (
-                        SELECT `k`
-                        FROM `__hw_src_0_old`
-                        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t46
-                      INNER JOIN (
-                        SELECT `k_1`, `y`, `__hw_w`
-                        FROM `__hw_stage_2` ) AS t47
-                        ON `k` = `k_1`
-                      UNION ALL
-                      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
-                      FROM (
-                        SELECT `k_1`, `y`, `__hw_w`
-                        FROM `__hw_stage_2` ) AS t48
-                      LEFT ANTI JOIN (
-                        SELECT `k`
-                        FROM `__hw_src_0_new`
-                        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t49
-                        ON `k` = `k_1` )
-                    UNION ALL
-                    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT `k`
-                      FROM `__hw_src_0_old`
-                      WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t52
-                    LEFT SEMI JOIN (
-                      SELECT `k_1`, `y`, `__hw_w`
-                      FROM `__hw_stage_2` ) AS t53
-                      ON `k` = `k_1`
-                    LEFT ANTI JOIN (
-                      SELECT `k_1`, `y`
-                      FROM `__hw_stage_8` ) AS t54
-                      ON `k` = `k_1`
-                    LEFT SEMI JOIN (
-                      SELECT `k_1`, `y`
-                      FROM `__hw_stage_3` ) AS t55
-                      ON `k` = `k_1`
-                    UNION ALL
-                    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT `k`
-                      FROM `__hw_src_0_old`
-                      WHERE __HW_AMONG('__hw_stage_8', 'k_1', `k`) AND __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t56
-                    LEFT SEMI JOIN (
-                      SELECT `k_1`, `y`, `__hw_w`
-                      FROM `__hw_stage_2` ) AS t57
-                      ON `k` = `k_1`
-                    LEFT SEMI JOIN (
-                      SELECT `k_1`, `y`
-                      FROM `__hw_stage_8` ) AS t58
-                      ON `k` = `k_1`
-                    LEFT ANTI JOIN (
-                      SELECT `k_1`, `y`
-                      FROM `__hw_stage_3` ) AS t59
-                      ON `k` = `k_1`
-                    UNION ALL
-                    SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT `k` AS `k_1`, `y`
-                      FROM `__hw_src_1_old`
-                      WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t60
-                    LEFT SEMI JOIN (
-                      SELECT `k`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t61
-                      ON `k` = `k_1`
-                    LEFT ANTI JOIN (
-                      SELECT `k`
-                      FROM `__hw_stage_9` ) AS t62
-                      ON `k` = `k_1`
-                    LEFT SEMI JOIN (
-                      SELECT `k`
-                      FROM `__hw_stage_4` ) AS t63
-                      ON `k` = `k_1`
-                    UNION ALL
-                    SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                    FROM (
-                      SELECT `k` AS `k_1`, `y`
-                      FROM `__hw_src_1_old`
-                      WHERE __HW_AMONG('__hw_stage_9', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t64
-                    LEFT SEMI JOIN (
-                      SELECT `k`, `__hw_w`
-                      FROM `__hw_stage_1` ) AS t65
-                      ON `k` = `k_1`
-                    LEFT SEMI JOIN (
-                      SELECT `k`
-                      FROM `__hw_stage_9` ) AS t66
-                      ON `k` = `k_1`
-                    LEFT ANTI JOIN (
-                      SELECT `k`
-                      FROM `__hw_stage_4` ) AS t67
-                      ON `k` = `k_1` ) AS t68
-                  GROUP BY `k`, `k_1`, `y` ) AS t69
-                WHERE `__hw_w` <> 0 ) AS t70 ) AS t71
-              ON `g` IS NOT DISTINCT FROM `__hw_f3` ) AS t72
-          GROUP BY `g`, `v`, `n` ) AS t73
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t74
+        FROM `__hw_stage_10`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g75 AS `__hw_copy` ) AS t76 ) AS t77 ) AS t78
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_10` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_10', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_11` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_11', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -25,77 +25,83 @@ LEFT SEMI JOIN (
   ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_2
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `k_1`, `y`, `__hw_w`
+    FROM (
+      SELECT `k`, `__hw_w`
+      FROM `__hw_src_0_delta` ) AS t1
+    LEFT JOIN (
+      SELECT `k` AS `k_1`, `y`
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t2
+      ON `k` = `k_1`
+    UNION ALL
+    SELECT `k`, `k_1`, `y`, `__hw_w`
+    FROM (
+      SELECT `k`
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t3
+    INNER JOIN (
+      SELECT `k` AS `k_1`, `y`, `__hw_w`
+      FROM `__hw_src_1_delta` ) AS t4
+      ON `k` = `k_1`
+    UNION ALL
+    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`)
+        AND __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t5
+    LEFT SEMI JOIN (
+      SELECT `k` AS `k_1`, `y`, `__hw_w`
+      FROM `__hw_src_1_delta` ) AS t6
+      ON `k` = `k_1`
+    LEFT ANTI JOIN (
+      SELECT `k_1`, `y`
+      FROM (
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_1`
+            UNION ALL
+            SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `y`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t7
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f1`
+              FROM `__hw_src_1_delta` ) AS t8
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t9
+          GROUP BY `k_1`, `y` ) AS t10
+        WHERE `__hw_w` <> 0 ) AS t11
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g12 AS `__hw_f2` ) AS t13
+      ON `k` = `k_1`
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_1` ) AS t14
+      ON `k` = `k_1` ) AS t15
+  GROUP BY `k`, `y` ) AS t16
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_3
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k`, `k_1`, `y`, `__hw_w`
-        FROM (
-          SELECT `k`, `__hw_w`
-          FROM `__hw_src_0_delta` ) AS t1
-        LEFT JOIN (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t2
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT `k`, `k_1`, `y`, `__hw_w`
-        FROM (
-          SELECT `k`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t3
-        INNER JOIN (
-          SELECT `k` AS `k_1`, `y`, `__hw_w`
-          FROM `__hw_src_1_delta` ) AS t4
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`)
-            AND __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t5
-        LEFT SEMI JOIN (
-          SELECT `k` AS `k_1`, `y`, `__hw_w`
-          FROM `__hw_src_1_delta` ) AS t6
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k_1`, `y`
-          FROM (
-            SELECT `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-              FROM (
-                SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                FROM `__hw_stage_1`
-                UNION ALL
-                SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
-                FROM (
-                  SELECT `k` AS `k_1`, `y`, `__hw_w`
-                  FROM `__hw_src_1_delta` ) AS t7
-                LEFT SEMI JOIN (
-                  SELECT `k` AS `__hw_f1`
-                  FROM `__hw_src_1_delta` ) AS t8
-                  ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t9
-              GROUP BY `k_1`, `y` ) AS t10
-            WHERE `__hw_w` <> 0 ) AS t11
-          LATERAL VIEW
-          EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g12 AS `__hw_f2` ) AS t13
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_1` ) AS t14
-          ON `k` = `k_1` ) AS t15
-      GROUP BY `k`, `y` ) AS t16
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t17
+    FROM `__hw_stage_2`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t18
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t19
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -107,77 +113,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k`, `__hw_w`
-              FROM `__hw_src_0_delta` ) AS t20
-            LEFT JOIN (
-              SELECT `k` AS `k_1`, `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t21
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT `k`, `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k`
-              FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t22
-            INNER JOIN (
-              SELECT `k` AS `k_1`, `y`, `__hw_w`
-              FROM `__hw_src_1_delta` ) AS t23
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`
-              FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`)
-                AND __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t24
-            LEFT SEMI JOIN (
-              SELECT `k` AS `k_1`, `y`, `__hw_w`
-              FROM `__hw_src_1_delta` ) AS t25
-              ON `k` = `k_1`
-            LEFT ANTI JOIN (
-              SELECT `k_1`, `y`
-              FROM (
-                SELECT `k_1`, `y`, `__hw_w`
-                FROM (
-                  SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
-                  FROM (
-                    SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
-                    FROM `__hw_stage_1`
-                    UNION ALL
-                    SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
-                    FROM (
-                      SELECT `k` AS `k_1`, `y`, `__hw_w`
-                      FROM `__hw_src_1_delta` ) AS t26
-                    LEFT SEMI JOIN (
-                      SELECT `k` AS `__hw_f1`
-                      FROM `__hw_src_1_delta` ) AS t27
-                      ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t28
-                  GROUP BY `k_1`, `y` ) AS t29
-                WHERE `__hw_w` <> 0 ) AS t30
-              LATERAL VIEW
-              EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g31 AS `__hw_f2` ) AS t32
-              ON `k` = `k_1`
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_1` ) AS t33
-              ON `k` = `k_1` ) AS t34
-          GROUP BY `k`, `y` ) AS t35
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t36
+        FROM `__hw_stage_2`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g37 AS `__hw_copy` ) AS t38 ) AS t39 ) AS t40
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_3` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -227,79 +173,85 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
 
 -- __hw_stage_4
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `k_1`, `y`, `__hw_w`
+    FROM (
+      SELECT `k`, `__hw_w`
+      FROM (
+        SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+        FROM `__hw_src_0_delta`
+        GROUP BY `k` ) AS t1
+      WHERE `__hw_w` <> 0 ) AS t2
+    LEFT JOIN (
+      SELECT `k` AS `k_1`, `y`
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
+      ON `k` = `k_1`
+    UNION ALL
+    SELECT `k`, `k_1`, `y`, `__hw_w`
+    FROM (
+      SELECT `k`
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
+    INNER JOIN (
+      SELECT `k_1`, `y`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t5
+      ON `k` = `k_1`
+    UNION ALL
+    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t7
+      ON `k` = `k_1`
+    LEFT ANTI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_3` ) AS t8
+      ON `k` = `k_1`
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_2` ) AS t9
+      ON `k` = `k_1`
+    UNION ALL
+    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t10
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t11
+      ON `k` = `k_1`
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_3` ) AS t12
+      ON `k` = `k_1`
+    LEFT ANTI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_2` ) AS t13
+      ON `k` = `k_1` ) AS t14
+  GROUP BY `k`, `y` ) AS t15
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k`, `k_1`, `y`, `__hw_w`
-        FROM (
-          SELECT `k`, `__hw_w`
-          FROM (
-            SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
-            FROM `__hw_src_0_delta`
-            GROUP BY `k` ) AS t1
-          WHERE `__hw_w` <> 0 ) AS t2
-        LEFT JOIN (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT `k`, `k_1`, `y`, `__hw_w`
-        FROM (
-          SELECT `k`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
-        INNER JOIN (
-          SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t5
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t6
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t7
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_3` ) AS t8
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_2` ) AS t9
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t10
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t11
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_3` ) AS t12
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_2` ) AS t13
-          ON `k` = `k_1` ) AS t14
-      GROUP BY `k`, `y` ) AS t15
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t16
+    FROM `__hw_stage_4`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t17
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t18
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -311,79 +263,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k`, `__hw_w`
-              FROM (
-                SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
-                FROM `__hw_src_0_delta`
-                GROUP BY `k` ) AS t19
-              WHERE `__hw_w` <> 0 ) AS t20
-            LEFT JOIN (
-              SELECT `k` AS `k_1`, `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t21
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT `k`, `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k`
-              FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t22
-            INNER JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t23
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`
-              FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t24
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t25
-              ON `k` = `k_1`
-            LEFT ANTI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_3` ) AS t26
-              ON `k` = `k_1`
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_2` ) AS t27
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`
-              FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t28
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t29
-              ON `k` = `k_1`
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_3` ) AS t30
-              ON `k` = `k_1`
-            LEFT ANTI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_2` ) AS t31
-              ON `k` = `k_1` ) AS t32
-          GROUP BY `k`, `y` ) AS t33
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t34
+        FROM `__hw_stage_4`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g35 AS `__hw_copy` ) AS t36 ) AS t37 ) AS t38
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -493,65 +383,71 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
 
 -- __hw_stage_4
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `k_1`, `y`, `__hw_w`
+    FROM (
+      SELECT `k`
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
+    INNER JOIN (
+      SELECT `k_1`, `y`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t2
+      ON `k` = `k_1`
+    UNION ALL
+    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t3
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t4
+      ON `k` = `k_1`
+    LEFT ANTI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_3` ) AS t5
+      ON `k` = `k_1`
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_2` ) AS t6
+      ON `k` = `k_1`
+    UNION ALL
+    SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t7
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t8
+      ON `k` = `k_1`
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_3` ) AS t9
+      ON `k` = `k_1`
+    LEFT ANTI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_2` ) AS t10
+      ON `k` = `k_1` ) AS t11
+  GROUP BY `k`, `y` ) AS t12
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k`, `k_1`, `y`, `__hw_w`
-        FROM (
-          SELECT `k`
-          FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
-        INNER JOIN (
-          SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t2
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`
-          FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t4
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_3` ) AS t5
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_2` ) AS t6
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`
-          FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t7
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t8
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_3` ) AS t9
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_2` ) AS t10
-          ON `k` = `k_1` ) AS t11
-      GROUP BY `k`, `y` ) AS t12
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t13
+    FROM `__hw_stage_4`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t14
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t15
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -563,65 +459,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `k` AS `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `k_1`, `y`, `__hw_w`
-            FROM (
-              SELECT `k`
-              FROM `__hw_src_0_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t16
-            INNER JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t17
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`
-              FROM `__hw_src_0_new`
-              WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t18
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t19
-              ON `k` = `k_1`
-            LEFT ANTI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_3` ) AS t20
-              ON `k` = `k_1`
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_2` ) AS t21
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`
-              FROM `__hw_src_0_new`
-              WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t22
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t23
-              ON `k` = `k_1`
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_3` ) AS t24
-              ON `k` = `k_1`
-            LEFT ANTI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_2` ) AS t25
-              ON `k` = `k_1` ) AS t26
-          GROUP BY `k`, `y` ) AS t27
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t28
+        FROM `__hw_stage_4`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g29 AS `__hw_copy` ) AS t30 ) AS t31 ) AS t32
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )

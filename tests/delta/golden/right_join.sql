@@ -25,87 +25,93 @@ LEFT SEMI JOIN (
   ON `k` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_2
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `x`, `k_1`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, `__hw_w`
+      FROM `__hw_src_0_delta` ) AS t1
+    INNER JOIN (
+      SELECT `k` AS `k_1`
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t2
+      ON `k` = `k_1`
+    UNION ALL
+    (
+      SELECT `k`, `x`, `k_1`, `__hw_w`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t3
+      INNER JOIN (
+        SELECT `k` AS `k_1`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t4
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t5
+      LEFT ANTI JOIN (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t6
+        ON `k` = `k_1` )
+    UNION ALL
+    SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k` AS `k_1`
+      FROM `__hw_src_1_old`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) AND __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t9
+    LEFT SEMI JOIN (
+      SELECT `k`, `x`, `__hw_w`
+      FROM `__hw_src_0_delta` ) AS t10
+      ON `k` = `k_1`
+    LEFT ANTI JOIN (
+      SELECT `k`, `x`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
+        FROM (
+          SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_1`
+            UNION ALL
+            SELECT `k`, `x`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k`, `x`, `__hw_w`
+              FROM `__hw_src_0_delta` ) AS t11
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f1`
+              FROM `__hw_src_0_delta` ) AS t12
+              ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
+          GROUP BY `k`, `x` ) AS t14
+        WHERE `__hw_w` <> 0 ) AS t15
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g16 AS `__hw_f2` ) AS t17
+      ON `k` = `k_1`
+    LEFT SEMI JOIN (
+      SELECT `k`, `x`
+      FROM `__hw_stage_1` ) AS t18
+      ON `k` = `k_1` ) AS t19
+  GROUP BY `k_1`, `x` ) AS t20
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_3
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k`, `x`, `k_1`, `__hw_w`
-        FROM (
-          SELECT `k`, `x`, `__hw_w`
-          FROM `__hw_src_0_delta` ) AS t1
-        INNER JOIN (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t2
-          ON `k` = `k_1`
-        UNION ALL
-        (
-          SELECT `k`, `x`, `k_1`, `__hw_w`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t3
-          INNER JOIN (
-            SELECT `k` AS `k_1`, `__hw_w`
-            FROM `__hw_src_1_delta` ) AS t4
-            ON `k` = `k_1`
-          UNION ALL
-          SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
-          FROM (
-            SELECT `k` AS `k_1`, `__hw_w`
-            FROM `__hw_src_1_delta` ) AS t5
-          LEFT ANTI JOIN (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_new`
-            WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t6
-            ON `k` = `k_1` )
-        UNION ALL
-        SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_old`
-          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) AND __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t9
-        LEFT SEMI JOIN (
-          SELECT `k`, `x`, `__hw_w`
-          FROM `__hw_src_0_delta` ) AS t10
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k`, `x`
-          FROM (
-            SELECT `k`, `x`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-              FROM (
-                SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                FROM `__hw_stage_1`
-                UNION ALL
-                SELECT `k`, `x`, -`__hw_w` AS `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, `__hw_w`
-                  FROM `__hw_src_0_delta` ) AS t11
-                LEFT SEMI JOIN (
-                  SELECT `k` AS `__hw_f1`
-                  FROM `__hw_src_0_delta` ) AS t12
-                  ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t13
-              GROUP BY `k`, `x` ) AS t14
-            WHERE `__hw_w` <> 0 ) AS t15
-          LATERAL VIEW
-          EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g16 AS `__hw_f2` ) AS t17
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k`, `x`
-          FROM `__hw_stage_1` ) AS t18
-          ON `k` = `k_1` ) AS t19
-      GROUP BY `k_1`, `x` ) AS t20
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t21
+    FROM `__hw_stage_2`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t22
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t23
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -117,87 +123,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `k_1`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, `__hw_w`
-              FROM `__hw_src_0_delta` ) AS t24
-            INNER JOIN (
-              SELECT `k` AS `k_1`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t25
-              ON `k` = `k_1`
-            UNION ALL
-            (
-              SELECT `k`, `x`, `k_1`, `__hw_w`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_old`
-                WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t26
-              INNER JOIN (
-                SELECT `k` AS `k_1`, `__hw_w`
-                FROM `__hw_src_1_delta` ) AS t27
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
-              FROM (
-                SELECT `k` AS `k_1`, `__hw_w`
-                FROM `__hw_src_1_delta` ) AS t28
-              LEFT ANTI JOIN (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_new`
-                WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t29
-                ON `k` = `k_1` )
-            UNION ALL
-            SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k` AS `k_1`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) AND __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t32
-            LEFT SEMI JOIN (
-              SELECT `k`, `x`, `__hw_w`
-              FROM `__hw_src_0_delta` ) AS t33
-              ON `k` = `k_1`
-            LEFT ANTI JOIN (
-              SELECT `k`, `x`
-              FROM (
-                SELECT `k`, `x`, `__hw_w`
-                FROM (
-                  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                  FROM (
-                    SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-                    FROM `__hw_stage_1`
-                    UNION ALL
-                    SELECT `k`, `x`, -`__hw_w` AS `__hw_w`
-                    FROM (
-                      SELECT `k`, `x`, `__hw_w`
-                      FROM `__hw_src_0_delta` ) AS t34
-                    LEFT SEMI JOIN (
-                      SELECT `k` AS `__hw_f1`
-                      FROM `__hw_src_0_delta` ) AS t35
-                      ON `k` IS NOT DISTINCT FROM `__hw_f1` ) AS t36
-                  GROUP BY `k`, `x` ) AS t37
-                WHERE `__hw_w` <> 0 ) AS t38
-              LATERAL VIEW
-              EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g39 AS `__hw_f2` ) AS t40
-              ON `k` = `k_1`
-            LEFT SEMI JOIN (
-              SELECT `k`, `x`
-              FROM `__hw_stage_1` ) AS t41
-              ON `k` = `k_1` ) AS t42
-          GROUP BY `k_1`, `x` ) AS t43
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t44
+        FROM `__hw_stage_2`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g45 AS `__hw_copy` ) AS t46 ) AS t47 ) AS t48
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_2` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_2', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_3` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -255,86 +191,92 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
 
 -- __hw_stage_5
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `x`, `k_1`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t1
+    INNER JOIN (
+      SELECT `k` AS `k_1`
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+      ON `k` = `k_1`
+    UNION ALL
+    (
+      SELECT `k`, `x`, `k_1`, `__hw_w`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
+      INNER JOIN (
+        SELECT `k_1`, `__hw_w`
+        FROM `__hw_stage_2` ) AS t4
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
+      FROM (
+        SELECT `k_1`, `__hw_w`
+        FROM `__hw_stage_2` ) AS t5
+      LEFT ANTI JOIN (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
+        ON `k` = `k_1` )
+    UNION ALL
+    SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k` AS `k_1`
+      FROM `__hw_src_1_old`
+      WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
+    LEFT SEMI JOIN (
+      SELECT `k`, `x`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t10
+      ON `k` = `k_1`
+    LEFT ANTI JOIN (
+      SELECT `k`, `x`
+      FROM `__hw_stage_4` ) AS t11
+      ON `k` = `k_1`
+    LEFT SEMI JOIN (
+      SELECT `k`, `x`
+      FROM `__hw_stage_3` ) AS t12
+      ON `k` = `k_1`
+    UNION ALL
+    SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k` AS `k_1`
+      FROM `__hw_src_1_old`
+      WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t13
+    LEFT SEMI JOIN (
+      SELECT `k`, `x`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t14
+      ON `k` = `k_1`
+    LEFT SEMI JOIN (
+      SELECT `k`, `x`
+      FROM `__hw_stage_4` ) AS t15
+      ON `k` = `k_1`
+    LEFT ANTI JOIN (
+      SELECT `k`, `x`
+      FROM `__hw_stage_3` ) AS t16
+      ON `k` = `k_1` ) AS t17
+  GROUP BY `k_1`, `x` ) AS t18
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_6
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k`, `x`, `k_1`, `__hw_w`
-        FROM (
-          SELECT `k`, `x`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t1
-        INNER JOIN (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-          ON `k` = `k_1`
-        UNION ALL
-        (
-          SELECT `k`, `x`, `k_1`, `__hw_w`
-          FROM (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_old`
-            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t3
-          INNER JOIN (
-            SELECT `k_1`, `__hw_w`
-            FROM `__hw_stage_2` ) AS t4
-            ON `k` = `k_1`
-          UNION ALL
-          SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
-          FROM (
-            SELECT `k_1`, `__hw_w`
-            FROM `__hw_stage_2` ) AS t5
-          LEFT ANTI JOIN (
-            SELECT `k`, `x`
-            FROM `__hw_src_0_new`
-            WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t6
-            ON `k` = `k_1` )
-        UNION ALL
-        SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_old`
-          WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t9
-        LEFT SEMI JOIN (
-          SELECT `k`, `x`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t10
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k`, `x`
-          FROM `__hw_stage_4` ) AS t11
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k`, `x`
-          FROM `__hw_stage_3` ) AS t12
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_old`
-          WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t13
-        LEFT SEMI JOIN (
-          SELECT `k`, `x`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t14
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k`, `x`
-          FROM `__hw_stage_4` ) AS t15
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k`, `x`
-          FROM `__hw_stage_3` ) AS t16
-          ON `k` = `k_1` ) AS t17
-      GROUP BY `k_1`, `x` ) AS t18
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t19
+    FROM `__hw_stage_5`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t20
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t21
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_5', 'g', `g`) AND __HW_AMONG('__hw_stage_5', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -346,86 +288,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `k_1`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t22
-            INNER JOIN (
-              SELECT `k` AS `k_1`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t23
-              ON `k` = `k_1`
-            UNION ALL
-            (
-              SELECT `k`, `x`, `k_1`, `__hw_w`
-              FROM (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_old`
-                WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t24
-              INNER JOIN (
-                SELECT `k_1`, `__hw_w`
-                FROM `__hw_stage_2` ) AS t25
-                ON `k` = `k_1`
-              UNION ALL
-              SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, `__hw_w`
-              FROM (
-                SELECT `k_1`, `__hw_w`
-                FROM `__hw_stage_2` ) AS t26
-              LEFT ANTI JOIN (
-                SELECT `k`, `x`
-                FROM `__hw_src_0_new`
-                WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) ) AS t27
-                ON `k` = `k_1` )
-            UNION ALL
-            SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k` AS `k_1`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t30
-            LEFT SEMI JOIN (
-              SELECT `k`, `x`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t31
-              ON `k` = `k_1`
-            LEFT ANTI JOIN (
-              SELECT `k`, `x`
-              FROM `__hw_stage_4` ) AS t32
-              ON `k` = `k_1`
-            LEFT SEMI JOIN (
-              SELECT `k`, `x`
-              FROM `__hw_stage_3` ) AS t33
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k` AS `k_1`
-              FROM `__hw_src_1_old`
-              WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t34
-            LEFT SEMI JOIN (
-              SELECT `k`, `x`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t35
-              ON `k` = `k_1`
-            LEFT SEMI JOIN (
-              SELECT `k`, `x`
-              FROM `__hw_stage_4` ) AS t36
-              ON `k` = `k_1`
-            LEFT ANTI JOIN (
-              SELECT `k`, `x`
-              FROM `__hw_stage_3` ) AS t37
-              ON `k` = `k_1` ) AS t38
-          GROUP BY `k_1`, `x` ) AS t39
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t40
+        FROM `__hw_stage_5`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g41 AS `__hw_copy` ) AS t42 ) AS t43 ) AS t44
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_5` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_6` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_6', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -475,65 +348,71 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
 
 -- __hw_stage_4
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `x`, `k_1`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t1
+    INNER JOIN (
+      SELECT `k` AS `k_1`
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
+      ON `k` = `k_1`
+    UNION ALL
+    SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k` AS `k_1`
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t3
+    LEFT SEMI JOIN (
+      SELECT `k`, `x`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t4
+      ON `k` = `k_1`
+    LEFT ANTI JOIN (
+      SELECT `k`, `x`
+      FROM `__hw_stage_3` ) AS t5
+      ON `k` = `k_1`
+    LEFT SEMI JOIN (
+      SELECT `k`, `x`
+      FROM `__hw_stage_2` ) AS t6
+      ON `k` = `k_1`
+    UNION ALL
+    SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k` AS `k_1`
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t7
+    LEFT SEMI JOIN (
+      SELECT `k`, `x`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t8
+      ON `k` = `k_1`
+    LEFT SEMI JOIN (
+      SELECT `k`, `x`
+      FROM `__hw_stage_3` ) AS t9
+      ON `k` = `k_1`
+    LEFT ANTI JOIN (
+      SELECT `k`, `x`
+      FROM `__hw_stage_2` ) AS t10
+      ON `k` = `k_1` ) AS t11
+  GROUP BY `k_1`, `x` ) AS t12
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k`, `x`, `k_1`, `__hw_w`
-        FROM (
-          SELECT `k`, `x`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t1
-        INNER JOIN (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t2
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `k`, `x`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t4
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k`, `x`
-          FROM `__hw_stage_3` ) AS t5
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k`, `x`
-          FROM `__hw_stage_2` ) AS t6
-          ON `k` = `k_1`
-        UNION ALL
-        SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t7
-        LEFT SEMI JOIN (
-          SELECT `k`, `x`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t8
-          ON `k` = `k_1`
-        LEFT SEMI JOIN (
-          SELECT `k`, `x`
-          FROM `__hw_stage_3` ) AS t9
-          ON `k` = `k_1`
-        LEFT ANTI JOIN (
-          SELECT `k`, `x`
-          FROM `__hw_stage_2` ) AS t10
-          ON `k` = `k_1` ) AS t11
-      GROUP BY `k_1`, `x` ) AS t12
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t13
+    FROM `__hw_stage_4`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t14
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t15
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -545,65 +424,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `k_1` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `k_1`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t16
-            INNER JOIN (
-              SELECT `k` AS `k_1`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t17
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k` AS `k_1`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t18
-            LEFT SEMI JOIN (
-              SELECT `k`, `x`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t19
-              ON `k` = `k_1`
-            LEFT ANTI JOIN (
-              SELECT `k`, `x`
-              FROM `__hw_stage_3` ) AS t20
-              ON `k` = `k_1`
-            LEFT SEMI JOIN (
-              SELECT `k`, `x`
-              FROM `__hw_stage_2` ) AS t21
-              ON `k` = `k_1`
-            UNION ALL
-            SELECT CAST(NULL AS INT) AS `k`, CAST(NULL AS INT) AS `x`, `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k` AS `k_1`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t22
-            LEFT SEMI JOIN (
-              SELECT `k`, `x`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t23
-              ON `k` = `k_1`
-            LEFT SEMI JOIN (
-              SELECT `k`, `x`
-              FROM `__hw_stage_3` ) AS t24
-              ON `k` = `k_1`
-            LEFT ANTI JOIN (
-              SELECT `k`, `x`
-              FROM `__hw_stage_2` ) AS t25
-              ON `k` = `k_1` ) AS t26
-          GROUP BY `k_1`, `x` ) AS t27
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t28
+        FROM `__hw_stage_4`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g29 AS `__hw_copy` ) AS t30 ) AS t31 ) AS t32
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )

@@ -121,69 +121,75 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
 
 -- __hw_stage_4
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `x`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, `__hw_w`
+      FROM (
+        SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+        FROM `__hw_src_0_delta`
+        GROUP BY `k`, `x` ) AS t1
+      WHERE `__hw_w` <> 0 ) AS t2
+    LEFT SEMI JOIN (
+      SELECT `k` AS `k_1`, `y`
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
+      ON `k_1` = `k` AND `y` > `x`
+    UNION ALL
+    SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x`
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t5
+      ON `k_1` = `k` AND `y` > `x`
+    LEFT ANTI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_3` ) AS t6
+      ON `k_1` = `k` AND `y` > `x`
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_2` ) AS t7
+      ON `k_1` = `k` AND `y` > `x`
+    UNION ALL
+    SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x`
+      FROM `__hw_src_0_old`
+      WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t8
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t9
+      ON `k_1` = `k` AND `y` > `x`
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_3` ) AS t10
+      ON `k_1` = `k` AND `y` > `x`
+    LEFT ANTI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_2` ) AS t11
+      ON `k_1` = `k` AND `y` > `x` ) AS t12
+  GROUP BY `k`, `x` ) AS t13
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k`, `x`, `__hw_w`
-        FROM (
-          SELECT `k`, `x`, `__hw_w`
-          FROM (
-            SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-            FROM `__hw_src_0_delta`
-            GROUP BY `k`, `x` ) AS t1
-          WHERE `__hw_w` <> 0 ) AS t2
-        LEFT SEMI JOIN (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new`
-          WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t3
-          ON `k_1` = `k` AND `y` > `x`
-        UNION ALL
-        SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t4
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t5
-          ON `k_1` = `k` AND `y` > `x`
-        LEFT ANTI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_3` ) AS t6
-          ON `k_1` = `k` AND `y` > `x`
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_2` ) AS t7
-          ON `k_1` = `k` AND `y` > `x`
-        UNION ALL
-        SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_old`
-          WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t8
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t9
-          ON `k_1` = `k` AND `y` > `x`
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_3` ) AS t10
-          ON `k_1` = `k` AND `y` > `x`
-        LEFT ANTI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_2` ) AS t11
-          ON `k_1` = `k` AND `y` > `x` ) AS t12
-      GROUP BY `k`, `x` ) AS t13
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t14
+    FROM `__hw_stage_4`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t15
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t16
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -195,69 +201,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`, `__hw_w`
-            FROM (
-              SELECT `k`, `x`, `__hw_w`
-              FROM (
-                SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-                FROM `__hw_src_0_delta`
-                GROUP BY `k`, `x` ) AS t17
-              WHERE `__hw_w` <> 0 ) AS t18
-            LEFT SEMI JOIN (
-              SELECT `k` AS `k_1`, `y`
-              FROM `__hw_src_1_new`
-              WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t19
-              ON `k_1` = `k` AND `y` > `x`
-            UNION ALL
-            SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`, `x`
-              FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t20
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t21
-              ON `k_1` = `k` AND `y` > `x`
-            LEFT ANTI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_3` ) AS t22
-              ON `k_1` = `k` AND `y` > `x`
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_2` ) AS t23
-              ON `k_1` = `k` AND `y` > `x`
-            UNION ALL
-            SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`, `x`
-              FROM `__hw_src_0_old`
-              WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t24
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t25
-              ON `k_1` = `k` AND `y` > `x`
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_3` ) AS t26
-              ON `k_1` = `k` AND `y` > `x`
-            LEFT ANTI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_2` ) AS t27
-              ON `k_1` = `k` AND `y` > `x` ) AS t28
-          GROUP BY `k`, `x` ) AS t29
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t30
+        FROM `__hw_stage_4`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g31 AS `__hw_copy` ) AS t32 ) AS t33 ) AS t34
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -367,55 +321,61 @@ LATERAL VIEW
 EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f2`
 
 -- __hw_stage_4
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x`
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t2
+      ON `k_1` = `k` AND `y` > `x`
+    LEFT ANTI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_3` ) AS t3
+      ON `k_1` = `k` AND `y` > `x`
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_2` ) AS t4
+      ON `k_1` = `k` AND `y` > `x`
+    UNION ALL
+    SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x`
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t5
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`, `__hw_w`
+      FROM `__hw_stage_1` ) AS t6
+      ON `k_1` = `k` AND `y` > `x`
+    LEFT SEMI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_3` ) AS t7
+      ON `k_1` = `k` AND `y` > `x`
+    LEFT ANTI JOIN (
+      SELECT `k_1`, `y`
+      FROM `__hw_stage_2` ) AS t8
+      ON `k_1` = `k` AND `y` > `x` ) AS t9
+  GROUP BY `k`, `x` ) AS t10
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM (
-      SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-      FROM (
-        SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t1
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t2
-          ON `k_1` = `k` AND `y` > `x`
-        LEFT ANTI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_3` ) AS t3
-          ON `k_1` = `k` AND `y` > `x`
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_2` ) AS t4
-          ON `k_1` = `k` AND `y` > `x`
-        UNION ALL
-        SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-        FROM (
-          SELECT `k`, `x`
-          FROM `__hw_src_0_new`
-          WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t5
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`, `__hw_w`
-          FROM `__hw_stage_1` ) AS t6
-          ON `k_1` = `k` AND `y` > `x`
-        LEFT SEMI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_3` ) AS t7
-          ON `k_1` = `k` AND `y` > `x`
-        LEFT ANTI JOIN (
-          SELECT `k_1`, `y`
-          FROM `__hw_stage_2` ) AS t8
-          ON `k_1` = `k` AND `y` > `x` ) AS t9
-      GROUP BY `k`, `x` ) AS t10
-    WHERE `__hw_w` <> 0 AND `__hw_w` < 0 ) AS t11
+    FROM `__hw_stage_4`
+    WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target` ) AS t12
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t13
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
 SELECT `__hw_id`, `g`, `v`
@@ -427,55 +387,17 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM (
-          SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-          FROM (
-            SELECT `k`, `x`, CAST(1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`, `x`
-              FROM `__hw_src_0_new`
-              WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t14
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t15
-              ON `k_1` = `k` AND `y` > `x`
-            LEFT ANTI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_3` ) AS t16
-              ON `k_1` = `k` AND `y` > `x`
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_2` ) AS t17
-              ON `k_1` = `k` AND `y` > `x`
-            UNION ALL
-            SELECT `k`, `x`, CAST(-1 AS BIGINT) AS `__hw_w`
-            FROM (
-              SELECT `k`, `x`
-              FROM `__hw_src_0_new`
-              WHERE __HW_AMONG('__hw_stage_3', 'k_1', `k`) AND __HW_AMONG('__hw_stage_1', 'k_1', `k`) ) AS t18
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`, `__hw_w`
-              FROM `__hw_stage_1` ) AS t19
-              ON `k_1` = `k` AND `y` > `x`
-            LEFT SEMI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_3` ) AS t20
-              ON `k_1` = `k` AND `y` > `x`
-            LEFT ANTI JOIN (
-              SELECT `k_1`, `y`
-              FROM `__hw_stage_2` ) AS t21
-              ON `k_1` = `k` AND `y` > `x` ) AS t22
-          GROUP BY `k`, `x` ) AS t23
-        WHERE `__hw_w` <> 0 AND `__hw_w` > 0 ) AS t24
+        FROM `__hw_stage_4`
+        WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g25 AS `__hw_copy` ) AS t26 ) AS t27 ) AS t28
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
