@@ -24,7 +24,7 @@ demo: $(STAMP) java ## Start a hub, make stream tables, change data, refresh, sh
 	@$(BIN)/python -m headwater.cli.main demo
 
 test: $(STAMP) java lint types layers ## Everything CI runs: lint, types, layers, all tests, coverage.
-	@$(BIN)/python -m pytest -q -m "not long" -n 2 --dist loadfile --cov --cov-report= $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m "not long" -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report= $(PYTEST_ARGS)
 	@$(BIN)/python scripts/coverage.py
 
 test-fast: $(STAMP) ## Tests that need no JVM and no database server, under a minute.

@@ -27,7 +27,10 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 # So would generating code for it. Long runs, and tests that start Spark themselves, do.
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false"}
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 @pytest.fixture(scope="session")

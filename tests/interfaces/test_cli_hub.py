@@ -241,15 +241,13 @@ class TestWorking:
         assert "\nDo: " in done.stderr
 
     def test_change_refresh_verify(self, lake: str) -> None:
-        done = headwater("--hub", lake, "sql", stdin=CHANGES)
+        read = "SELECT id, price FROM orders WHERE price < 15 ORDER BY id;"
+        done = headwater("--hub", lake, "sql", "--format", "json", stdin=CHANGES + read)
         assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == [{"id": 1, "price": 11}]
         found = rows("--hub", lake, "refresh", "+totals")
         assert [r["name"] for r in found] == ["default.details", "default.totals"]
         assert all(r["action"] in ("INCREMENTAL", "FULL") and r["reason_code"] for r in found)
-        assert rows("--hub", lake, "sql", "SELECT * FROM totals ORDER BY region") == [
-            {"region": "east", "n": 2, "price": 60},
-            {"region": "north", "n": 1, "price": 11},
-        ]
         reports = rows("--hub", lake, "verify")
         assert [(r["name"], r["equal"]) for r in reports] == [
             ("default.details", True),

@@ -105,6 +105,7 @@ def goes_on(hub: headwater.Hub, code: str) -> None:
     assert hub._runtime.store.intents.pending() == ()
 
 
+@pytest.mark.long
 def test_processes_refresh_like_threads(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, hub: headwater.Hub
 ) -> None:

@@ -27,6 +27,7 @@ _START_SETTINGS: Mapping[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -XX:+UseParallelGC {LOGGING}",
     "spark.sql.shuffle.partitions": str(min(4, os.cpu_count() or 2)),
+    "spark.sql.codegen.cache.maxEntries": "2000",  # a refresh has dozens, and comes again
     "spark.sql.extensions": EXTENSIONS,
     "spark.scheduler.mode": "FAIR",  # small refreshes are not stuck behind the tasks of a large one
 }
