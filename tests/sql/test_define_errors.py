@@ -43,6 +43,24 @@ from headwater.core.errors import (
         ("SELECT id FROM t VERSION AS OF 3", InvalidQuery, "t VERSION", "fixed version"),
         ("SELECT SUM(x) OVER w AS s FROM t", InvalidQuery, "w AS", "window 'w'"),
         ("WITH q(a) AS (SELECT id, x FROM t) SELECT a FROM q", InvalidQuery, "q(a)", "1 columns"),
+        (
+            "SELECT v FROM t UNPIVOT (v FOR n IN (id, x)) LEFT JOIN u ON v = k",
+            InvalidQuery,
+            None,
+            "takes LEFT for the name",
+        ),
+        (
+            "SELECT v FROM t UNPIVOT (v FOR n IN (id, x)) NATURAL JOIN u",
+            InvalidQuery,
+            None,
+            "takes NATURAL for the name",
+        ),
+        (
+            "SELECT v FROM u JOIN t UNPIVOT (v FOR n IN (id, x))",
+            InvalidQuery,
+            None,
+            "to the whole join",
+        ),
     ],
 )
 def test_errors_say_what_and_where(

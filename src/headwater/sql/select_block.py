@@ -55,6 +55,7 @@ class SelectBlock:
         return (
             not (self.sealed or self.bare or self.where or self.laterals)
             and self.source is not None
+            and not self.source.args.get("pivots")  # LEFT behind it would become its name
             and self.is_identity
         )
 

@@ -21,6 +21,8 @@ from headwater.sql.rebuild import conjunction, conjuncts
 from headwater.sql.relations import Join, JoinKind, Values
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headwater.sql.build.context import Context
     from headwater.sql.node import Node
 
@@ -49,10 +51,31 @@ def from_clause(ast: exp.Select, outer: Scope | None, ctx: Context) -> Relation:
         return Relation(_ONE_ROW, ())
     source = _first(clause.this, outer, ctx)
     source = joined(source, clause.this, outer, ctx)
-    for join in ast.args.get("joins") or ():
+    joins = ast.args.get("joins") or ()
+    _check_pivots(clause.this, joins, ctx)
+    for join in joins:
         source = _join(source, join, outer, ctx)
         source = joined(source, join.this, outer, ctx)
     return lateral_views(source, ast, outer, ctx)
+
+
+def _check_pivots(first: exp.Expr, joins: Sequence[exp.Join], ctx: Context) -> None:
+    """Refuse what Spark reads otherwise than it looks.
+
+    A PIVOT or UNPIVOT behind a joined relation reshapes the whole join. The word behind an UNPIVOT
+    without a name is taken for its name: LEFT JOIN becomes JOIN.
+    """
+    for join in joins:
+        if join.this.args.get("pivots"):
+            what = "Spark applies a PIVOT or UNPIVOT behind JOIN to the whole join"
+            raise ctx.error(InvalidQuery, what, join, hint="put it into a subquery with an alias")
+    pivots = first.args.get("pivots") or ()
+    if joins and pivots and pivots[-1].unpivot and not pivots[-1].alias:
+        word = joins[0].method or (joins[0].side if not joins[0].kind else "")
+        if word:
+            what = f"Spark takes {word} for the name of the UNPIVOT, not for the kind of the join"
+            hint = f"give it a name: UNPIVOT (…) AS u {word} JOIN …"
+            raise ctx.error(InvalidQuery, what, joins[0], hint=hint)
 
 
 def joined(source: Relation, ast: exp.Expr, outer: Scope | None, ctx: Context) -> Relation:
