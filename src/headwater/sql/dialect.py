@@ -65,3 +65,16 @@ class HeadwaterSpark(Spark):
 
     Parser = _Parser
     Generator = _Generator
+
+
+def _check_build() -> None:
+    try:
+        _Parser()
+    except TypeError as error:
+        raise ImportError(
+            "Headwater extends the Spark dialect of sqlglot, which its compiled build does not "
+            "allow; do: pip uninstall sqlglotc"
+        ) from error
+
+
+_check_build()
