@@ -21,7 +21,7 @@ def prepare(hub: headwater.Hub) -> None:
     hub.create_stream_table("lone", "SELECT id, x * 2 AS y FROM src WHERE x > 1")
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 180) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "it did not come true"
