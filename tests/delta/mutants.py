@@ -565,7 +565,7 @@ def _(patch: Patch) -> None:
     patch.setattr(among, "_NARROWS_RIGHT", frozenset(JoinKind))
 
 
-@mutant("values of one branch told for a union", "group_group", "union_all", "anti", "left_chain")
+@mutant("values of one branch told for a union", "join_group", "join_distinct")
 def _(patch: Patch) -> None:
     def first(node: Any, sources: Any) -> Any:
         known = among.origins(node.inputs[0], sources)

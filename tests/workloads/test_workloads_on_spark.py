@@ -70,7 +70,7 @@ def test_tpch_cross_section(hub: headwater.Hub) -> None:
 
 
 def test_tpcds_cross_section(hub: headwater.Hub) -> None:
-    judge(play(hub, tpcds(), TPCDS, ("q36", "q51"), rounds=1))
+    judge(play(hub, tpcds(), TPCDS, ("q36",), rounds=1))
 
 
 def test_nexmark_cross_section(hub: headwater.Hub) -> None:
@@ -101,12 +101,11 @@ def test_sessions(hub: headwater.Hub) -> None:
     hub.sql("CREATE TABLE ev (k int, ts timestamp, x int) USING iceberg")
     hub.sql(f"INSERT INTO ev VALUES {some(40)}")
     found = [create(hub, name, text, "INCREMENTAL STRICT") for name, text in SESSIONS.items()]
-    for _ in range(2):
-        hub.sql("DELETE FROM ev WHERE k = 1 AND x = 3")
-        hub.sql("UPDATE ev SET ts = ts + INTERVAL 5 SECONDS WHERE k = 2 AND x = 1")
-        hub.sql(f"INSERT INTO ev VALUES {some(4)}")
-        for figures in found:
-            refresh(hub, figures)
+    hub.sql("DELETE FROM ev WHERE k = 1 AND x = 3")
+    hub.sql("UPDATE ev SET ts = ts + INTERVAL 5 SECONDS WHERE k = 2 AND x = 1")
+    hub.sql(f"INSERT INTO ev VALUES {some(4)}")
+    for figures in found:
+        refresh(hub, figures)
     judge(found)
     assert all(figures.moved for figures in found)
 
