@@ -69,7 +69,7 @@ bench-gate: $(STAMP) java ## Fail when refreshes have become slower than the acc
 	@$(BIN)/python -m bench.gate
 
 bench-all: bench ## All benchmarks, TPC-H at scale 1 among them; takes an hour.
-	@for name in width growth big_target maintenance batching choice tpch peers; do \
+	@for name in width growth big_target maintenance batching routing choice tpch peers; do \
 	  $(BIN)/python -m bench.$$name || exit 1; done
 
 lock: $(STAMP) ## Resolve the dependencies again.

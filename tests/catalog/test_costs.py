@@ -15,7 +15,7 @@ from headwater.catalog.rows import StreamTableRow
 from headwater.catalog.stats import refresh_stats
 from headwater.catalog.store import Store
 from headwater.core.errors import QueryFailed
-from headwater.core.spec import Action, ApplyKind
+from headwater.core.spec import Action, ApplyKind, Way
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 COST = Cost(
@@ -28,6 +28,9 @@ COST = Cost(
     warmth=2,
     duration_ms=123.5,
     expected_incremental_ms=100.0,
+    way=Way.SEEK,
+    files=64,
+    files_rewritten=3,
 )
 
 

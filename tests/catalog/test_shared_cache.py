@@ -60,9 +60,12 @@ from pathlib import Path
 from headwater.catalog.shared_cache import SharedCache
 cache = SharedCache(Path(sys.argv[1]))
 cache.get(b"other")
-started = time.perf_counter()
-found = cache.get(b"k")
-print(len(found), (time.perf_counter() - started) * 1000 < 1.0)
+times = []
+for _ in range(21):
+    started = time.perf_counter()
+    found = cache.get(b"k")
+    times.append((time.perf_counter() - started) * 1000)
+print(len(found), sorted(times)[10] < 1.0)
 """
     assert done(child(code, path)) == "10000 True"
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, insert, or_, select
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw
+from headwater.core.spec import Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,6 +48,9 @@ class Cost:
         duration_ms: how long it took, waiting apart.
         expected_incremental_ms: the prediction for the delta; None when there was none.
         expected_full_ms: the prediction for a full refresh; None when there was none.
+        way: how a MERGE found the files it rewrote; None where there was no choice.
+        files: files of the stream table before it.
+        files_rewritten: those it rewrote.
     """
 
     is_full: bool
@@ -59,6 +63,9 @@ class Cost:
     duration_ms: float
     expected_incremental_ms: float | None = None
     expected_full_ms: float | None = None
+    way: Way | None = None
+    files: int | None = None
+    files_rewritten: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,5 +153,8 @@ def _read(row: Iterable[Any]) -> CostRow:
             duration_ms=raw.number("duration_ms") or 0.0,
             expected_incremental_ms=raw.number("expected_incremental_ms"),
             expected_full_ms=raw.number("expected_full_ms"),
+            way=raw.optional_choice("way", Way),
+            files=raw.optional_integer("files"),
+            files_rewritten=raw.optional_integer("files_rewritten"),
         ),
     )

@@ -32,7 +32,7 @@ from sqlalchemy import (
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest migration: what this package needs the database to be at."""
 
 VERSION_TABLE = "hw_schema_version"
@@ -292,6 +292,9 @@ costs = Table(
     Column("reason_code", String(64), nullable=False),
     Column("specialisation", String(255), nullable=False),
     Column("apply", String(16), nullable=False),
+    Column("way", String(16)),
+    Column("files", BigInteger),
+    Column("files_rewritten", BigInteger),
     Column("planned_bytes", BigInteger, nullable=False),
     Column("planned_rows", BigInteger),
     Column("delta_rows", BigInteger, nullable=False),

@@ -70,6 +70,14 @@ class ApplyKind(StrEnum):
     NONE = "none"
 
 
+class Way(StrEnum):
+    """How a MERGE found the files it rewrote; `refresh.routing` tells them apart."""
+
+    SEEK = "seek"
+    SWEEP = "sweep"
+    TOLD = "told"
+
+
 @dataclass(frozen=True, slots=True)
 class StreamTableSpec:
     """The declaration of one stream table, validated by `check`."""

@@ -58,6 +58,15 @@ class ScanEvent(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RouteEvent(Event):
+    """Merges into a stream table find their files in another way than before."""
+
+    before: str
+    after: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class TickEvent(Event):
     """A tick decided something; `table` is `*`."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headwater.core.spec import ApplyKind
+from headwater.core.spec import ApplyKind, Way
 from headwater.refresh.among import is_dense
 from headwater.refresh.windows import LIGHT_BYTES
 
@@ -24,10 +24,11 @@ SMALL_TARGET_FILES = 4
 SMALL_TARGET_ROWS = 100_000
 """Up to this size a MERGE rewrites the whole table rather than looking for the files it needs."""
 
+_SEEK = "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled"
 _ALWAYS = {"spark.sql.datetime.java8API.enabled": "true"}
 SMALL_REFRESH = {
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "false",
+    _SEEK: "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.join.preferSortMergeJoin": "false",
     **_ALWAYS,
@@ -36,7 +37,7 @@ SMALL_REFRESH = {
 
 LARGE_REFRESH = {
     "spark.sql.adaptive.enabled": "true",
-    "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled": "true",
+    _SEEK: "true",
     **_ALWAYS,
 }
 """Session settings of every other delta."""
@@ -78,22 +79,26 @@ def stage_conf(planned: Planned, kind: ApplyKind) -> dict[str, str]:
     return SMALL_REFRESH if window_bytes(planned) <= LIGHT_BYTES else LARGE_REFRESH
 
 
-def statement_conf(
-    planned: Planned,
-    kind: ApplyKind,
-    target: Target,
-    keys: Iterable[Collection[object]],
-) -> dict[str, str]:
-    """The settings for the statement that writes.
+def way_of(
+    kind: ApplyKind, target: Target, keys: Iterable[Collection[object]], routed: Way
+) -> Way | None:
+    """How the statement that writes finds the files it rewrites; None where there is no choice.
 
     Args:
-        planned: the refresh.
         kind: how it writes.
         target: the stream table.
         keys: the values it was told for columns of the key.
+        routed: the way where the files are not known.
     """
+    if kind in (ApplyKind.OVERWRITE, ApplyKind.APPEND) or not target.is_large:
+        return None
+    return Way.TOLD if any(is_dense(values) for values in keys) else routed
+
+
+def statement_conf(planned: Planned, kind: ApplyKind, way: Way | None) -> dict[str, str]:
+    """The settings for the statement that writes."""
     if kind is ApplyKind.OVERWRITE:
         return FULL_REFRESH
-    light = window_bytes(planned) <= LIGHT_BYTES
-    found = not target.is_large or any(is_dense(values) for values in keys)
-    return SMALL_REFRESH if light and found else LARGE_REFRESH
+    if window_bytes(planned) <= LIGHT_BYTES and way is not Way.SEEK:
+        return SMALL_REFRESH
+    return {**LARGE_REFRESH, _SEEK: "false"} if way is Way.SWEEP else LARGE_REFRESH

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from headwater.catalog.rows import StreamTableRow
     from headwater.core.frontier import Frontier
     from headwater.core.names import TableName
-    from headwater.core.spec import ApplyKind
     from headwater.refresh.pin import View
     from headwater.refresh.runtime import Runtime
     from headwater.refresh.stages import Planned
+    from headwater.refresh.write import Applied
     from headwater.sources.source import Window
 
 WORTH_SKIPPING = 16 * 1024 * 1024
@@ -54,7 +54,7 @@ class Outlook:
 
 
 def measured(
-    runtime: Runtime, planned: Planned, definition_hash: str, apply: ApplyKind, began: float
+    runtime: Runtime, planned: Planned, definition_hash: str, applied: Applied, began: float
 ) -> Cost:
     """What a refresh took since `began`, beside what was expected of it."""
     ahead, told = planned.outlook, planned.outlook.forecast
@@ -63,7 +63,10 @@ def measured(
     return Cost(
         is_full=is_full,
         specialisation=ran,
-        apply=apply.value,
+        apply=applied.kind.value,
+        way=applied.way,
+        files=applied.files,
+        files_rewritten=applied.files_rewritten,
         planned_bytes=ahead.load.bytes,
         planned_rows=ahead.load.rows,
         source_bytes=ahead.source_bytes,

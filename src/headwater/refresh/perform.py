@@ -18,6 +18,7 @@ from headwater.refresh import stages as stage
 from headwater.refresh.definitions import resolved_for
 from headwater.refresh.lifecycle import reinitialize
 from headwater.refresh.outlook import measured
+from headwater.refresh.past_merges import routed
 from headwater.refresh.pin import View
 from headwater.refresh.plan import check_schema, plan_refresh
 from headwater.refresh.write import apply, check_still_current, publish, statements
@@ -113,6 +114,7 @@ def stage_run(
         planned,
         todo,
         stamp,
+        routed(runtime, row, planned),
         lambda step: _tell(runtime, row, run, f"{stage.APPLY}.{step}", "start"),
     )
     _tell(runtime, row, run, stage.APPLY, "end")
@@ -150,7 +152,7 @@ def record(runtime: Runtime, staged: StagedRun, version: int | None) -> RefreshR
             runtime,
             planned,
             staged.definition_hash,
-            applied.kind,
+            applied,
             time.perf_counter() - staged.took,
         ),
     )

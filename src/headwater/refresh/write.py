@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from headwater.core.errors import HeadwaterError, RefreshConflict
 from headwater.core.names import quote
-from headwater.core.spec import ApplyKind
+from headwater.core.spec import ApplyKind, Way
 from headwater.delta.program import USING
 from headwater.refresh import among
-from headwater.refresh.conf import stage_conf, statement_conf, target_of, window_bytes
+from headwater.refresh.conf import stage_conf, statement_conf, target_of, way_of, window_bytes
 from headwater.refresh.fill import Filling
 from headwater.refresh.outlook import WORTH_SKIPPING, changes_in
 from headwater.refresh.plan import source_of
@@ -27,7 +27,7 @@ from headwater.storage.spark import settings
 from headwater.storage.stage import Stamp, Written, staged, staged_by, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from headwater.core.frontier import Frontier, SourceVersion
     from headwater.core.names import TableName
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from headwater.delta.compile import Program
     from headwater.refresh.definitions import Resolved
     from headwater.refresh.pin import View
+    from headwater.refresh.routing import Route
     from headwater.refresh.runtime import Runtime
     from headwater.refresh.stages import Planned
     from headwater.refresh.windows import First
@@ -44,13 +45,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A staged commit that waits to be published; None when nothing was written."""
+    """A staged commit that waits to be published.
+
+    Attributes:
+        snapshot_id: the commit; None when nothing was written.
+        way: how the files to rewrite were found, where there was a choice.
+        files: files of the stream table before.
+        files_rewritten: those that were rewritten.
+    """
 
     snapshot_id: int | None
     rows: Written
     kind: ApplyKind
     spark_jobs: int
     strategy: tuple[Mapping[str, str], ...]
+    way: Way | None = None
+    files: int | None = None
+    files_rewritten: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +164,7 @@ def apply(
     planned: Planned,
     todo: Statements,
     stamp: Stamp,
+    route: Route,
     on_step: Callable[[str], None],
 ) -> Applied:
     """Stage the refresh as a commit that nobody reads.
@@ -161,6 +173,7 @@ def apply(
         RefreshConflict: the stream table moved meanwhile; whatever failed is due to that.
     """
     engine = runtime.engine
+    target, way = target_of(runtime, planned), None
     with engine.exclusive() as session, counted_jobs(session, stamp.run_id) as jobs:
         on_step("write")
         try:
@@ -175,7 +188,8 @@ def apply(
                 if todo.source is None or parts.rows.get(todo.source) != 0:
                     known = _values(todo.statement, parts)
                     keys = [v for (stage, _), v in known.items() if stage == todo.source]
-                    conf = statement_conf(planned, todo.kind, target_of(runtime, planned), keys)
+                    way = way_of(todo.kind, target, keys, route.way)
+                    conf = statement_conf(planned, todo.kind, way)
                     with settings(session, conf), staged(session, stamp):
                         engine.run(session, _told(todo.statement, known))
         except HeadwaterError as error:
@@ -187,7 +201,23 @@ def apply(
     snapshot = staged_by(metadata, stamp.run_id) if metadata is not None else None
     if snapshot is None:
         return Applied(None, Written(0, 0), todo.kind, spark_jobs, todo.strategy)
-    return Applied(snapshot.snapshot_id, written(snapshot), todo.kind, spark_jobs, todo.strategy)
+    return Applied(
+        snapshot.snapshot_id,
+        written(snapshot),
+        todo.kind,
+        spark_jobs,
+        (*todo.strategy, *_way_told(way, route)),
+        way,
+        target.files,
+        snapshot.count("deleted-data-files"),
+    )
+
+
+def _way_told(way: Way | None, route: Route) -> Iterator[Mapping[str, str]]:
+    """The way of a MERGE, as one more line of its strategy."""
+    if way is not None:
+        why = "the keys lie close together" if way is Way.TOLD else route.reason
+        yield {"node": "Merge", "strategy": way.value, "detail": why}
 
 
 def check_still_current(runtime: Runtime, planned: Planned) -> None:
