@@ -132,7 +132,7 @@ class MaintenanceRow:
         snapshots_after: the same afterwards.
         versions_expired: old versions that nobody needed.
         staged_removed: commits that were staged and never published.
-        reason: why nothing was done; empty when something was.
+        reason: why nothing was done, or how coming merges will write from now on.
     """
 
     name: str

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from headwater.core.figures import MaintenanceRow
 from headwater.core.spec import Status
+from headwater.observe.events import WarningEvent
 from headwater.refresh.arms import dependency_graph
 from headwater.refresh.locks import table_lock
 from headwater.refresh.pin import View
 from headwater.refresh.plan import current_frontier
-from headwater.storage import compact
+from headwater.storage import compact, write_mode
 from headwater.storage.expire import Expendable, expendable, is_coarse, is_scattered
 from headwater.storage.head import read_head
 from headwater.storage.sizing import LARGEST, TARGET_FILE_BYTES, file_bytes, is_far
@@ -58,10 +59,10 @@ def _maintained(runtime: Runtime, row: StreamTableRow) -> MaintenanceRow:
     before = runtime.tables.metadata(row.name)
     if before is None or before.current_snapshot_id is None:
         return _told(row, before, before, Expendable((), ()), 0, "there is no content", started)
-    reason = ""
     engine = runtime.engine
     with table_lock(runtime, row.name):
         metadata = runtime.tables.metadata(row.name) or before
+        reason = _write_mode(runtime, row, metadata)
         rewritten = _compacted(runtime, row, metadata)
         metadata = runtime.tables.metadata(row.name) or metadata
         gone = _expendable(runtime, row, metadata)
@@ -69,9 +70,33 @@ def _maintained(runtime: Runtime, row: StreamTableRow) -> MaintenanceRow:
             with engine.exclusive() as session:
                 compact.expire(engine, session, row.name, gone.all)
         after = runtime.tables.metadata(row.name)
-    if not rewritten and not gone.all:
+    if not rewritten and not gone.all and not reason:
         reason = "there was nothing to do"
     return _told(row, before, after, gone, rewritten, reason, started)
+
+
+def _write_mode(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -> str:
+    """Let coming merges write as suits what the last ones did; tells what changed and why."""
+    head = metadata.snapshot(metadata.current_snapshot_id)
+    size = head.count("total-files-size") if head is not None else 0
+    choice = write_mode.choose(
+        metadata.properties,
+        has_followers=row.downstream_publication is not None
+        or bool(dependency_graph(runtime).downstream([row.name]) - {row.name}),
+        rewritten=[
+            size * cost.files_rewritten / cost.files
+            for cost in (found.cost for found in runtime.store.costs.of(row.id, row.generation))
+            if cost.way is not None and cost.files and cost.files_rewritten is not None
+        ],
+    )
+    if not choice.reason:
+        return ""
+    engine = runtime.engine
+    with engine.exclusive() as session:
+        compact.set_properties(engine, session, row.name, choice.properties())
+    told = f"merges are {choice.mode.value} from now on: {choice.reason}"
+    runtime.events.emit(WarningEvent(str(row.name), "WRITE_MODE_CHANGED", told))
+    return told
 
 
 def _compacted(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -> int:
@@ -85,7 +110,7 @@ def _compacted(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -
     engine = runtime.engine
     if wanted != have:
         with engine.exclusive() as session:
-            compact.set_file_bytes(engine, session, row.name, wanted)
+            compact.set_properties(engine, session, row.name, {TARGET_FILE_BYTES: str(wanted)})
     if not coarse and not is_scattered(metadata, wanted):
         return 0
     with engine.exclusive() as session:

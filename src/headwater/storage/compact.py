@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.core.names import literal, quote
-from headwater.storage.sizing import TARGET_FILE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -45,11 +44,13 @@ def rewrite(
     return int(rows[0]["rewritten_data_files_count"]) if rows else 0
 
 
-def set_file_bytes(engine: Engine, session: SparkSession, name: TableName, file_bytes: int) -> None:
-    """Let coming writes make files of this size."""
+def set_properties(
+    engine: Engine, session: SparkSession, name: TableName, properties: Mapping[str, str]
+) -> None:
+    """Change table properties, which coming writes follow."""
     table = name.sql(engine.lake.catalog)
-    pair = f"{literal(TARGET_FILE_BYTES)} = {literal(str(file_bytes))}"
-    engine.run(session, f"ALTER TABLE {table} SET TBLPROPERTIES ({pair})")
+    pairs = ", ".join(f"{literal(k)} = {literal(v)}" for k, v in properties.items())
+    engine.run(session, f"ALTER TABLE {table} SET TBLPROPERTIES ({pairs})")
 
 
 def expire(

@@ -15,6 +15,7 @@ from sqlglot.errors import SqlglotError
 from headwater.core.errors import InvalidOption, InvalidQuery
 from headwater.core.names import literal, quote
 from headwater.storage.sizing import SMALLEST, TARGET_FILE_BYTES
+from headwater.storage.write_mode import FORMAT, MERGE_MODE, WriteMode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from headwater.storage.spark import Engine
 
 PROPERTIES = {
-    "format-version": "2",
+    FORMAT: "2",
     "write.wap.enabled": "true",
-    "write.merge.mode": "copy-on-write",
+    MERGE_MODE: WriteMode.COPY.value,
     "write.delete.mode": "copy-on-write",
     "write.update.mode": "copy-on-write",
     "write.distribution-mode": "none",

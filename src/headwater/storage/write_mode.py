@@ -1,0 +1,82 @@
+"""Decides how merges change a stream table: by writing files again, or by marking rows. Pure.
+
+    copy-on-write    files that hold changed rows are written again; reading costs nothing more
+    merge-on-read    changed rows are marked in deletion vectors (format 3); readers skip them
+
+Marking pays when merges write much again for little: changed keys all over a large table. It is not
+for a table that others follow: the changes of a table with marked rows are found by comparing two
+of its versions. Not every engine reads format 3, so the change is told, and a table property
+refuses it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+from typing import TYPE_CHECKING
+
+from headwater.storage.sizing import MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FIXED = "headwater.write-mode"
+"""The table property by which a user fixes the mode."""
+
+MERGE_MODE = "write.merge.mode"
+FORMAT = "format-version"
+
+MUCH = 16 * MIB
+"""Marking is worth it when merges write so much again."""
+
+MERGES = 3
+"""Merges that are looked at before the mode is changed."""
+
+
+class WriteMode(StrEnum):
+    """How a MERGE changes rows; as Iceberg calls it."""
+
+    COPY = "copy-on-write"
+    MARK = "merge-on-read"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A mode, and why; the reason is empty when it stays as it is."""
+
+    mode: WriteMode
+    reason: str = ""
+
+    def properties(self) -> dict[str, str]:
+        """The table properties that make it so."""
+        wanted = {MERGE_MODE: self.mode.value}
+        return wanted | {FORMAT: "3"} if self.mode is WriteMode.MARK else wanted
+
+
+def choose(
+    properties: Mapping[str, str], *, has_followers: bool, rewritten: Sequence[float]
+) -> Choice:
+    """The mode for coming merges.
+
+    Args:
+        properties: those of the table.
+        has_followers: whether stream tables or subscribers read its changes.
+        rewritten: bytes that its last merges wrote again, newest first.
+    """
+    known = {mode.value: mode for mode in WriteMode}
+    have = known.get(properties.get(MERGE_MODE, ""), WriteMode.COPY)
+    fixed = properties.get(FIXED)
+    if fixed in known:
+        return _changed(have, known[fixed], f"the table property {FIXED} says so")
+    if has_followers:
+        return _changed(have, WriteMode.COPY, "its changes are read by others")
+    newest = rewritten[:MERGES]
+    if len(newest) == MERGES and median(newest) >= MUCH:
+        much = f"merges write {median(newest) / MIB:.0f} MiB again"
+        return _changed(have, WriteMode.MARK, much)
+    return Choice(have)
+
+
+def _changed(have: WriteMode, wanted: WriteMode, reason: str) -> Choice:
+    return Choice(wanted, reason if wanted is not have else "")
