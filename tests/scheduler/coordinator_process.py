@@ -1,9 +1,10 @@
 """A process that runs the scheduler of a hub, and kills or stops itself at a given moment.
 
-Usage: coordinator_process.py CATALOG WAREHOUSE STAGE MOMENT SIGNAL TIMES
+Usage: coordinator_process.py CATALOG WAREHOUSE STAGE MOMENT SIGNAL
 
 The signal is sent at the first such moment; `none` as stage never sends it. Told on standard
 output: `leads`, `reached`, and `refreshed NAME` for every refresh. Ends when its input ends.
+`HW_UPKEEP_SECONDS` says how often it maintains tables, once an hour unless told otherwise.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import threading
 
 import headwater
 from headwater.observe.events import Event, LeaderEvent, RefreshEvent, StageEvent
+from headwater.scheduler import daemon
 from shared_spark import attach
 
 
@@ -33,6 +35,7 @@ def main() -> None:
         warehouse=warehouse,
         settings={"scheduler_interval_ms": 200},
     )
+    daemon._PRUNE_SECONDS = float(os.environ.get("HW_UPKEEP_SECONDS", daemon._PRUNE_SECONDS))
     once = threading.Lock()
 
     def listen(event: Event) -> None:

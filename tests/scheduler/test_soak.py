@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +18,9 @@ import pytest
 from test_takeover import coordinator, read_until, wait_until
 
 import headwater
+from headwater.core.names import TableName
+from headwater.refresh.maintain import READ_FOR, tidy_catalog
+from headwater.storage.expire import KEPT_VERSIONS
 from shared_spark import Place, check
 
 if TYPE_CHECKING:
@@ -27,6 +33,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 SECONDS = float(os.environ.get("HW_SOAK_SECONDS", "1200"))
 SOURCES, TABLES = 5, 30
 FLAT = 1.10
+UPKEEP = 60
 
 
 def prepare(hub: headwater.Hub, rng: random.Random) -> list[str]:
@@ -68,6 +75,28 @@ def memory(process: subprocess.Popen[str]) -> int:
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
 
 
+def read_on(process: subprocess.Popen[str]) -> None:
+    """Take what it says, so that it is never kept waiting."""
+    assert process.stdout is not None
+    threading.Thread(target=process.stdout.read, daemon=True).start()
+
+
+def check_bounds(hub: headwater.Hub, names: list[str]) -> None:
+    """Old snapshots go with maintenance; old runs go when their time has come."""
+    runtime = hub._runtime
+    young = runtime.clock() - READ_FOR
+    hub.maintain()
+    for name in names:
+        metadata = runtime.tables.metadata(TableName.parse(name))
+        assert metadata is not None
+        old = [s for s in metadata.snapshots if s.timestamp_ms < young.timestamp() * 1000]
+        assert len(old) <= KEPT_VERSIONS, f"{name} has {len(old)} old snapshots"
+    assert hub.history(limit=10)
+    days = int(runtime.setting("history_retention_days")) + 1
+    tidy_catalog(replace(runtime, clock=lambda: runtime.clock() + timedelta(days=days)))
+    assert not hub.history(limit=10)
+
+
 def test_soak(spark: SparkSession, place: Place) -> None:
     rng = random.Random(7)
     with place.open(spark) as hub:
@@ -75,8 +104,9 @@ def test_soak(spark: SparkSession, place: Place) -> None:
         until = time.monotonic() + SECONDS
         kills = 0
         while time.monotonic() < until:
-            with coordinator(spark, place) as process:
+            with coordinator(spark, place, HW_UPKEEP_SECONDS=str(UPKEEP)) as process:
                 read_until(process, "leads")
+                read_on(process)
                 lives = time.monotonic() + rng.uniform(10, max(20, SECONDS / 4))
                 measured: list[int] = []
                 while time.monotonic() < min(lives, until):
@@ -93,5 +123,6 @@ def test_soak(spark: SparkSession, place: Place) -> None:
         assert hub.stop()
         check(hub, *names)
         assert kills > 0
+        check_bounds(hub, names)
         assert not [j for j in hub.parallel_job_status() if j.status in ("RUNNING", "QUEUED")]
         assert not [h for h in hub.history(limit=1000) if h.status == "RUNNING"]
