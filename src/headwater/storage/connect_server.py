@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import SparkUnavailable
+from headwater.storage.jars import resolution
 from headwater.storage.launch import check_java, start_conf
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class ConnectServer:
         self._end()
         self._port, self._token = _free_port(), secrets.token_urlsafe(24)
         self._said.clear()
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, resolution():
             settings = Path(folder) / "spark.conf"
             settings.touch(mode=0o600)
             settings.write_text(_as_properties(self._conf()))

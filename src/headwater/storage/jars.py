@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import zipfile
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ICEBERG_VERSION = "1.12.0"
 COORDINATES = (
@@ -24,13 +31,13 @@ def jar_folder() -> Path:
 
 
 def local_jars() -> list[Path] | None:
-    """The resolved jars, or None when one is missing."""
+    """The resolved jars, or None when one is missing or not whole."""
     folder = jar_folder() / "jars"
     found = []
     for coordinate in COORDINATES:
         group, artifact, version = coordinate.split(":")
         jar = folder / f"{group}_{artifact}-{version}.jar"
-        if not jar.is_file() or jar.stat().st_size == 0:
+        if not zipfile.is_zipfile(jar):
             return None
         found.append(jar)
     return found
@@ -44,3 +51,19 @@ def jar_conf() -> dict[str, str]:
     folder = jar_folder()
     folder.mkdir(parents=True, exist_ok=True)
     return {"spark.jars.packages": ",".join(COORDINATES), "spark.jars.ivy": str(folder)}
+
+
+@contextmanager
+def resolution() -> Iterator[None]:
+    """Around a start of Spark: of several first starts, one resolves and the others wait for it.
+
+    Two that resolve at once write into each other's files. With all jars at hand nobody waits.
+    """
+    if local_jars() is not None:
+        yield
+        return
+    folder = jar_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

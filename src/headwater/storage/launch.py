@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import SparkUnavailable
-from headwater.storage.jars import jar_conf
+from headwater.storage.jars import jar_conf, resolution
 from headwater.storage.jvm import LOGGING, start_jvm
 
 if TYPE_CHECKING:
@@ -54,12 +54,13 @@ def start_spark(lake: Lake) -> SparkSession:
         raise SparkUnavailable(
             "pyspark is not installed", hint="pip install 'headwater[spark]'"
         ) from error
-    conf = start_conf(lake)
-    builder = SparkSession.builder
-    for key, value in conf.items():
-        builder = builder.config(key, value)
     try:
-        start_jvm(conf)
+        with resolution():
+            conf = start_conf(lake)
+            start_jvm(conf)
+        builder = SparkSession.builder
+        for key, value in conf.items():
+            builder = builder.config(key, value)
         return builder.getOrCreate()
     except SparkUnavailable:
         raise
