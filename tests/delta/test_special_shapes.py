@@ -110,6 +110,47 @@ def test_initial_load_checks_the_declared_key() -> None:
         run("SELECT id, x FROM t", world, unique_key=("id",))
 
 
+def refuses(query: str, world: World, key: str) -> bool:
+    """Whether a key that occurs twice is told; DuckDB writes NULL where a MERGE is to fail."""
+    try:
+        outcome = run(query, world, unique_key=(key,))
+    except duckdb.Error as error:
+        return "HW3003" in str(error)
+    told = "HW3003" in outcome.program.statement.split("WHEN MATCHED", 1)[1]
+    return told and any(None in row for row in outcome.rows)
+
+
+def test_declared_key_of_all_columns_is_checked_against_what_is_stored() -> None:
+    again = World(KEYED, {"t": [(1, 1), (2, 1)]}, {"t": [(1, 1), (2, 1), (1, 2)]}, noise=False)
+    assert refuses("SELECT id FROM t", again, "id")
+    moved = World(KEYED, {"t": [(1, 1), (2, 1)]}, {"t": [(1, 2), (3, 1)]})
+    assert check("SELECT id FROM t", moved, unique_key=("id",)).reported == 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id % 2 AS h, SUM(x) AS s FROM t GROUP BY id",
+        "SELECT id % 2 AS h, COUNT(DISTINCT x) AS s FROM t GROUP BY id",
+        "SELECT DISTINCT id % 2 AS h, x FROM t",
+        "SELECT id % 2 AS h, x FROM t UNION SELECT 7, 7",
+    ],
+)
+def test_declared_key_is_checked_whatever_shape_the_query_has(query: str) -> None:
+    one, two = [(1, 1), (2, 2)], [(1, 1), (2, 2), (3, 3)]
+    for old, new in (([], two), (one, two), (two, one)):
+        assert refuses(query, World(KEYED, {"t": old}, {"t": new}, noise=False), "h"), (old, new)
+    moved = World(KEYED, {"t": one}, {"t": [(3, 3), (2, 2), (2, 2)]})
+    check(query, moved, unique_key=("h",))
+
+
+def test_declared_key_that_holds_the_groups_needs_no_check() -> None:
+    query = "SELECT id, x % 2 AS y, COUNT(*) AS n FROM t GROUP BY id, x % 2"
+    definition = define(query, Tables(KEYED))
+    assert layout(definition, unique_key=("n", "y", "id")).kind is LayoutKind.STATE
+    assert layout(definition, unique_key=("id", "n")).kind is LayoutKind.UNIQUE
+
+
 def test_declared_key_must_be_a_column() -> None:
     with pytest.raises(InvalidOption):
         layout(define("SELECT id FROM t", Tables(KEYED)), unique_key=("x",))

@@ -180,6 +180,21 @@ def test_promises(lake: headwater.Hub) -> None:
     with pytest.raises(UniqueKeyViolated):
         lake.refresh_stream_table("k")
     assert len(rows(lake, "k")) == 3
+    lake.sql("DELETE FROM src WHERE g = 7")
+    lake.create_stream_table("i", "SELECT id FROM src", unique_key="id")
+    lake.create_stream_table(
+        "h", "SELECT g % 2 AS h, SUM(x) AS s FROM src GROUP BY g", unique_key="h"
+    )
+    lake.sql("INSERT INTO src VALUES (1, 7, 7, 'again')")
+    for name in ("i", "h"):
+        with pytest.raises(UniqueKeyViolated):
+            lake.refresh_stream_table(name)
+    lake.sql("DELETE FROM src WHERE g = 1")
+    for name in ("i", "h"):
+        lake.refresh_stream_table(name)
+        check(lake, name)
+    assert rows(lake, "i") == [(1,), (3,)]
+    assert rows(lake, "h") == [(0, 5), (1, 7)]
     lake.create_stream_table(
         "a", "SELECT id FROM src", append_only=True, refresh_mode="INCREMENTAL"
     )

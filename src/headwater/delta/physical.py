@@ -2,7 +2,8 @@
 
 The root of a tree is looked at below its projections and filters. An aggregate, a DISTINCT or a
 set operation gives rows with a key; a window gives partitions that are recomputed together; all
-else is a bag. Key columns the query does not show are stored as hidden `__hw_k<i>` columns.
+else is a bag. Key columns the query does not show are stored as hidden `__hw_k<i>` columns. A key
+that the user declares takes their place where it may fail: rows are then merged by it and checked.
 """
 
 from __future__ import annotations
@@ -96,6 +97,15 @@ class Root:
 
 def physical(definition: Definition, unique_key: Sequence[str] = ()) -> Root:
     """The physical form of a definition."""
+    root = _by_shape(definition)
+    if not unique_key or _is_sure(root, unique_key):
+        return root
+    tree, visible, hidden, _ = _with_keys(definition, root.core, ())
+    return Root(LayoutKind.UNIQUE, tree, visible, hidden, tuple(unique_key), root.core)
+
+
+def _by_shape(definition: Definition) -> Root:
+    """The physical form without regard to a declared key."""
     core, filtered = _peeled(definition.tree)
     grouped = _as_aggregate(core)
     if grouped is not None and not filtered:
@@ -103,12 +113,13 @@ def physical(definition: Definition, unique_key: Sequence[str] = ()) -> Root:
         if plan is not None:
             return _state_root(definition, core, grouped, plan)
     kind, key = _identity(core)
-    if unique_key and kind in (LayoutKind.BAG, LayoutKind.REPLACE):
-        kind, key = LayoutKind.UNIQUE, ()
     tree, visible, hidden, stored = _with_keys(definition, core, key)
-    if kind is LayoutKind.UNIQUE:
-        stored = tuple(unique_key)
     return Root(kind, tree, visible, hidden, stored, core)
+
+
+def _is_sure(root: Root, unique_key: Sequence[str]) -> bool:
+    """Whether rows that agree on the declared key agree on the key that the shape gives them."""
+    return not root.bag and set(root.key) <= set(unique_key)
 
 
 def _peeled(node: Node) -> tuple[Node, bool]:

@@ -39,12 +39,11 @@ def apply_unique(writing: Writing) -> Applied:
         this=is_new.copy(),
         expression=exp.EQ(this=of_source(_WENT.name), expression=exp.Literal.number(0)),
     )
-    if update:
-        name = others[0]
-        update[name] = exp.If(
-            this=clash, true=raised(_message(root.key), types[name]), false=update[name]
-        )
-        changed = exp.Or(this=clash.copy(), expression=changed) if changed else clash.copy()
+    checked = others[0] if others else first
+    update[checked] = exp.If(
+        this=clash, true=raised(_message(root.key), types[checked]), false=of_source(checked)
+    )
+    changed = exp.Or(this=clash.copy(), expression=changed) if changed else clash.copy()
     merge = Merge(
         using.sql,
         matched([(k, k) for k in root.key], using.name, root.types),
