@@ -122,6 +122,28 @@ def test_kill_at_a_boundary_again(
     killed_and_recovered(crash_place, spark, kind, stage, moment, worker)
 
 
+@pytest.mark.parametrize(("stage", "moment"), [("apply.write", "start"), ("apply.staged", "start")])
+def test_kill_while_the_columns_change(
+    crash_place: Place, spark: object, stage: str, moment: str
+) -> None:
+    """Until the new content is there, readers of the hub see the old one with its columns."""
+    table = f"t_columns_{stage[6:]}"
+    with crash_place.open(spark) as hub:  # type: ignore[arg-type]
+        hub.create_stream_table(table, "SELECT g, COUNT(*) AS n FROM src GROUP BY g")
+        before = rows(hub, table)
+        with pytest.warns(headwater.HeadwaterWarning):
+            hub.alter_stream_table(table, query="SELECT CAST(g AS STRING) AS g, x FROM src")
+    environment = gateway_environment(spark)  # type: ignore[arg-type]
+    worker = run_worker(crash_place, table, stage, moment, environment)
+    assert worker.returncode == -signal.SIGKILL, worker.stdout + worker.stderr
+    with crash_place.open(spark) as hub:  # type: ignore[arg-type]
+        assert hub.table(table).columns == ["g", "n"]
+        assert rows(hub, table) == before
+        assert hub.refresh_stream_table(table).action == "REINITIALIZE"
+        check(hub, table)
+        assert hub.table(table).columns == ["g", "x"]
+
+
 def kill_when_files_appear(place: Place, table: str) -> bool:
     """Kill the worker and its JVM when new data files are there; True if it was before a commit."""
     data = Path(place.warehouse) / "default" / table / "data"

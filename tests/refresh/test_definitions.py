@@ -13,6 +13,7 @@ from headwater.core.errors import (
     HeadwaterWarning,
     InvalidQuery,
     NotIncremental,
+    QueryFailed,
     SourceSchemaChanged,
     StreamTableSuspended,
     UniqueKeyViolated,
@@ -115,6 +116,24 @@ def test_altered_query_is_classified(lake: headwater.Hub) -> None:
         lake.sql("INSERT INTO src VALUES (7, 2, 30, 'n')")
         assert lake.refresh_stream_table("t").action == "INCREMENTAL"
         check(lake, "t")
+
+
+def test_a_new_query_that_fails_leaves_content_and_columns(lake: headwater.Hub) -> None:
+    lake.create_stream_table("t", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
+    with warnings.catch_warnings(record=True):
+        lake.alter_stream_table("t", query="SELECT id, CAST(100 / (x - 5) AS STRING) AS s FROM src")
+    columns = lake.sql("DESCRIBE hw.default.t").collect()
+    for _ in range(2):
+        with pytest.raises(QueryFailed, match="DIVIDE_BY_ZERO"):
+            lake.refresh_stream_table("t")
+        assert lake.sql("DESCRIBE hw.default.t").collect() == columns
+        assert lake.table("t").columns == ["g", "s"]
+        assert rows(lake, "t") == [(1, 30), (2, 5)]
+        assert lake.status("t")[0].needs_reinit
+    lake.sql("DELETE FROM src WHERE x = 5")
+    assert lake.refresh_stream_table("t").action == "REINITIALIZE"
+    check(lake, "t")
+    assert lake.table("t").columns == ["id", "s"]
 
 
 def test_keyless_source_warns_once_where_it_matters(lake: headwater.Hub) -> None:

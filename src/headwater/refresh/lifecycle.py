@@ -153,19 +153,19 @@ def drop(runtime: Runtime, name: TableName, *, cascade: bool = False) -> list[Ta
     return doomed
 
 
-def reinitialize(runtime: Runtime, row: StreamTableRow) -> StreamTableRow:
-    """Make the storage fit the definition as the sources are now; content comes after."""
+def reinitialize(
+    runtime: Runtime, row: StreamTableRow, reason: str
+) -> tuple[StreamTableRow, tuple[target.Field, ...]]:
+    """Compile the definition anew as the sources are now.
+
+    Storage that is missing is made. Storage that is there stays as it is: what it is to look like
+    is returned, and the table is marked until a refresh has made it so.
+    """
     resolved = resolve(runtime, row.spec.query, row.spec.unique_key)
     check_spec(row.spec, resolved)
     resolved, fields = _typed(runtime, row.spec, resolved)
-    metadata = runtime.tables.metadata(row.name)
-    if metadata is None:
+    if runtime.tables.metadata(row.name) is None:
         _create_storage(runtime, row.spec, resolved, fields)
-    else:
-        have = [target.Field(f.name, f.type) for f in metadata.current_schema.fields]
-        if tuple(have) != fields:
-            with runtime.engine.exclusive() as session:
-                target.evolve(runtime.engine, session, row.name, have, fields)
     if resolved.hash != row.definition_hash:
         new = _new(runtime, row.spec, resolved, fields)
         row = runtime.store.tables.update(
@@ -176,9 +176,11 @@ def reinitialize(runtime: Runtime, row: StreamTableRow) -> StreamTableRow:
             columns=new.columns,
             definition=new.definition,
             incremental=new.incremental,
+            needs_reinit=True,
+            reinit_reason=row.reinit_reason or reason,
         )
     runtime.templates.remember(resolved, row)
-    return row
+    return row, fields
 
 
 def _typed(

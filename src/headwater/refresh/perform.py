@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from headwater.refresh.runtime import Runtime
     from headwater.refresh.stages import Planned
     from headwater.refresh.write import Applied
+    from headwater.storage.target import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +78,12 @@ def stage_run(
 ) -> StagedRun:
     """Compile a refresh and write its commit, which nobody sees yet."""
     began = time.perf_counter()
+    fields: tuple[Field, ...] = ()
     if planned.decision.action is not Action.REINITIALIZE:
         check_schema(planned)
     _tell(runtime, row, run, stage.COMPILE, "start")
     if planned.decision.action is Action.REINITIALIZE:
-        row = reinitialize(runtime, row)
+        row, fields = reinitialize(runtime, row, planned.decision.reason)
         run = replace(run, generation=row.generation)
         view = View.take(runtime)
         planned = replace(
@@ -96,7 +98,7 @@ def stage_run(
             decision=planned.decision,
         )
     resolved = resolved_for(runtime, row)
-    todo = statements(runtime, view, planned, resolved, run.run_id)
+    todo = statements(runtime, view, planned, resolved, run.run_id, fields)
     stamp = Stamp(
         run_id=run.run_id,
         frontier=planned.new.to_json(),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from headwater.core.frontier import Frontier
     from headwater.refresh.runtime import Runtime
+    from headwater.sources.metadata import TableMetadata
 
 
 def read_table(runtime: Runtime, name: TableName, version: int | None = None) -> DataFrame:
@@ -27,11 +28,25 @@ def read_table(runtime: Runtime, name: TableName, version: int | None = None) ->
     if version is None:
         # A group that is being published is seen whole from the moment it is committed to.
         version = runtime.store.intents.look().staged.get(name)
-    shown = [f.name for f in metadata.current_schema.fields if not f.name.startswith("__hw_")]
+    if version is None:
+        version = _before_new_columns(runtime, name, metadata)
+    head = metadata.snapshot(version)
+    schema = metadata.schema(head.schema_id) if head and head.schema_id is not None else None
+    fields = (schema or metadata.current_schema).fields
+    shown = [f.name for f in fields if not f.name.startswith("__hw_")]
     at = "" if version is None else f" VERSION AS OF {int(version)}"
     columns = ", ".join(quote(c) for c in shown)
     text = f"SELECT {columns} FROM {runtime.tables.spelled(name).sql(runtime.lake.catalog)}{at}"
     return runtime.engine.run(runtime.engine.user, text)
+
+
+def _before_new_columns(runtime: Runtime, name: TableName, metadata: TableMetadata) -> int | None:
+    """The content of a stream table that has new columns and no rows for them yet; else None."""
+    head = metadata.snapshot(metadata.current_snapshot_id)
+    if head is None or head.schema_id in (None, metadata.current_schema_id):
+        return None
+    row = runtime.store.tables.find(name)
+    return head.snapshot_id if row is not None and row.needs_reinit else None
 
 
 def read_tables(runtime: Runtime, names: Sequence[str]) -> dict[str, DataFrame]:

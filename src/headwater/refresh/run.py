@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 8
 """How often a refused publish is tried again before the conflict is told."""
 
+REPAIR = "a repair was asked for"
+
 _REFUSED_READS = (
     "Delete files are currently not supported in changelog scans",
     "is not a parent ancestor",
@@ -132,13 +134,13 @@ def repair(runtime: Runtime, name: TableName) -> RefreshResult:
     """Rebuild a stream table from its sources, whatever state it is in."""
     row = recover_unrecorded(runtime, name)
     if runtime.tables.metadata(name) is None:
-        reinitialize(runtime, row)
+        reinitialize(runtime, row, REPAIR)
     runtime.store.tables.update(
         name,
         status=Status.ACTIVE,
         consecutive_errors=0,
         needs_reinit=True,
-        reinit_reason="a repair was asked for",
+        reinit_reason=REPAIR,
     )
     return refresh(runtime, name, full=True, initiated_by=InitiatedBy.REPAIR)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from headwater.core.errors import HeadwaterError, RefreshConflict
 from headwater.core.names import quote
 from headwater.core.spec import ApplyKind, Way
-from headwater.delta.program import USING
+from headwater.delta.program import STAGE_PREFIX, USING
 from headwater.refresh import among
 from headwater.refresh.conf import stage_conf, statement_conf, target_of, way_of, window_bytes
 from headwater.refresh.fill import Filling
@@ -20,6 +20,7 @@ from headwater.refresh.windows import (
     names_read_often,
     window_reads,
 )
+from headwater.storage import target
 from headwater.storage.jobs import counted_jobs
 from headwater.storage.shared import shared_parts
 from headwater.storage.sizing import SORTED_FROM
@@ -28,6 +29,8 @@ from headwater.storage.stage import Stamp, Written, staged, staged_by, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
 
     from headwater.core.frontier import Frontier, SourceVersion
     from headwater.core.names import TableName
@@ -41,6 +44,11 @@ if TYPE_CHECKING:
     from headwater.refresh.windows import First
     from headwater.sources.iceberg import IcebergSource
     from headwater.storage.shared import SharedParts
+    from headwater.storage.target import Field
+
+
+WHOLE = f"{STAGE_PREFIX}whole"
+"""Name of the whole content, where it is computed before the stream table can take it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,12 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """What a refresh runs, in order, with every hole filled; see `delta.program.Program`."""
+    """What a refresh runs, in order, with every hole filled; see `delta.program.Program`.
+
+    Attributes:
+        fields: the columns that the stream table gets before the statement, if it has others: all
+            that can fail about the query has been computed by then.
+    """
 
     kind: ApplyKind
     stages: tuple[tuple[str, str], ...]
@@ -74,19 +87,23 @@ class Statements:
     source: str | None
     strategy: tuple[Mapping[str, str], ...]
     windows: tuple[First, ...] = ()
+    fields: tuple[Field, ...] = ()
 
 
 def statements(
-    runtime: Runtime, view: View, planned: Planned, resolved: Resolved, run_id: str
+    runtime: Runtime,
+    view: View,
+    planned: Planned,
+    resolved: Resolved,
+    run_id: str,
+    fields: tuple[Field, ...] = (),
 ) -> Statements:
-    """The text of a refresh."""
+    """The text of a refresh; `fields` are the columns of the stream table where they are anew."""
     sources = {name: source_of(runtime, view, name) for name in resolved.sources}
     if planned.decision.is_full:
         filling = _filling(runtime, planned, sources, {}, run_id)
-        columns = ", ".join(f"`{c}`" for c in (*resolved.layout.visible, *resolved.layout.hidden))
-        query = _in_order(runtime, planned, resolved, filling.fill(resolved.layout.initial))
-        text = f"INSERT OVERWRITE {filling.target} ({columns}) {query}"
-        return Statements(ApplyKind.OVERWRITE, (), text, None, _strategy_of(resolved.verdict.nodes))
+        query = filling.fill(resolved.layout.initial)
+        return _overwrite(runtime, planned, resolved, filling.target, query, fields)
     program: Program = runtime.templates.program(resolved, changes_of(planned))
     templates = [stage.sql for stage in program.stages] + [program.statement]
     asked = {name for text in templates for name in among.stages_asked(text)}
@@ -109,7 +126,36 @@ def statements(
     )
 
 
-def _in_order(runtime: Runtime, planned: Planned, resolved: Resolved, query: str) -> str:
+def _overwrite(
+    runtime: Runtime,
+    planned: Planned,
+    resolved: Resolved,
+    into: str,
+    query: str,
+    fields: tuple[Field, ...],
+) -> Statements:
+    """Everything anew: computed while it is written, or before if the columns are to change."""
+    metadata = runtime.tables.metadata(planned.table)
+    have = target.columns_of(metadata) if metadata is not None else ()
+    layout = resolved.layout
+    columns = ", ".join(quote(c) for c in (*layout.visible, *layout.hidden))
+    query = _in_order(runtime, planned, resolved, query, fields or have)
+    stages: tuple[tuple[str, str], ...] = ()
+    if fields and fields != have:
+        stages, query = ((WHOLE, query),), f"SELECT {columns} FROM {quote(WHOLE)}"
+    return Statements(
+        ApplyKind.OVERWRITE,
+        stages,
+        f"INSERT OVERWRITE {into} ({columns}) {query}",
+        None,
+        _strategy_of(resolved.verdict.nodes),
+        fields=fields if stages else (),
+    )
+
+
+def _in_order(
+    runtime: Runtime, planned: Planned, resolved: Resolved, query: str, fields: Sequence[Field]
+) -> str:
     """The rows of a large table in the order of its key, so that merges touch few files."""
     layout, metadata = resolved.layout, runtime.tables.metadata(planned.table)
     if layout.bag or metadata is None or metadata.partition_spec.fields:
@@ -119,7 +165,7 @@ def _in_order(runtime: Runtime, planned: Planned, resolved: Resolved, query: str
         if planned.own is not None
         else planned.outlook.source_bytes >= WORTH_SKIPPING
     )
-    kinds = {f.name: f.type for f in metadata.current_schema.fields}
+    kinds = {f.name: f.type for f in fields}
     order = [quote(c) for c in layout.key if _has_order(kinds.get(c))]
     if not large or not order:
         return query
@@ -173,7 +219,7 @@ def apply(
         RefreshConflict: the stream table moved meanwhile; whatever failed is due to that.
     """
     engine = runtime.engine
-    target, way = target_of(runtime, planned), None
+    before, way = target_of(runtime, planned), None
     with engine.exclusive() as session, counted_jobs(session, stamp.run_id) as jobs:
         on_step("write")
         try:
@@ -181,14 +227,13 @@ def apply(
                 settings(session, stage_conf(planned, todo.kind)),
                 shared_parts(session, small=window_bytes(planned) <= LIGHT_BYTES) as parts,
             ):
-                for first in todo.windows:
-                    _take(parts, first)
-                for name, sql in todo.stages:
-                    parts.add(name, _told(sql, _values(sql, parts)))
+                _compute(parts, todo)
+                if todo.fields:
+                    _refit(runtime, session, planned.table, todo.fields)
                 if todo.source is None or parts.rows.get(todo.source) != 0:
                     known = _values(todo.statement, parts)
                     keys = [v for (stage, _), v in known.items() if stage == todo.source]
-                    way = way_of(todo.kind, target, keys, route.way)
+                    way = way_of(todo.kind, before, keys, route.way)
                     conf = statement_conf(planned, todo.kind, way)
                     with settings(session, conf), staged(session, stamp):
                         engine.run(session, _told(todo.statement, known))
@@ -208,7 +253,7 @@ def apply(
         spark_jobs,
         (*todo.strategy, *_way_told(way, route)),
         way,
-        target.files,
+        before.files,
         snapshot.count("deleted-data-files"),
     )
 
@@ -256,6 +301,27 @@ def _check_parent(runtime: Runtime, planned: Planned, cause: HeadwaterError | No
         raise RefreshConflict(
             f"{planned.table} was published by another run meanwhile", hint="refresh again"
         ) from cause
+
+
+def _compute(parts: SharedParts, todo: Statements) -> None:
+    """Compute what the statement reads, in order."""
+    for first in todo.windows:
+        _take(parts, first)
+    for name, sql in todo.stages:
+        if name == WHOLE:
+            parts.keep(name, sql)
+        else:
+            parts.add(name, _told(sql, _values(sql, parts)))
+
+
+def _refit(
+    runtime: Runtime, session: SparkSession, table: TableName, fields: tuple[Field, ...]
+) -> None:
+    """Give a stream table other columns."""
+    metadata = runtime.tables.metadata(table)
+    if metadata is not None:
+        have = target.columns_of(metadata)
+        target.evolve(runtime.engine, session, table, have, fields)
 
 
 def _take(parts: SharedParts, first: First) -> None:

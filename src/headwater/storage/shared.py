@@ -59,6 +59,14 @@ class SharedParts:
         except Exception as error:
             raise translate(error, sql) from error
 
+    def keep(self, name: str, sql: str) -> None:
+        """Compute a query whose result may be large and give it a name."""
+        self._made.append(name)
+        try:
+            self.session.sql(sql).localCheckpoint().createOrReplaceTempView(name)
+        except Exception as error:
+            raise translate(error, sql) from error
+
     def name(self, name: str, sql: str, rows: int | None) -> None:
         """Give a result that was computed before a name; `rows` of one that is on the driver."""
         self._made.append(name)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
     from headwater.core.names import TableName
+    from headwater.sources.metadata import TableMetadata
     from headwater.storage.spark import Engine
 
 PROPERTIES = {
@@ -53,6 +54,11 @@ class Field:
 def fields_of(schema: StructType) -> tuple[Field, ...]:
     """The columns of an analysed query, with types that Iceberg can store."""
     return tuple(Field(f.name, _storable(f.name, f.dataType)) for f in schema.fields)
+
+
+def columns_of(metadata: TableMetadata) -> tuple[Field, ...]:
+    """The columns a table has."""
+    return tuple(Field(f.name, f.type) for f in metadata.current_schema.fields)
 
 
 def _storable(name: str, kind: DataType) -> str:
@@ -124,7 +130,8 @@ def evolve(
     """Bring the columns of an existing table to `want`, in that order.
 
     A column whose type changes is dropped and added again: the full refresh that follows writes
-    every row. Readers may see NULLs in changed columns until that refresh is published.
+    every row. Those who read the table by other means than the hub may see NULLs in changed columns
+    until that refresh is published, so it must have been computed before.
     """
     table = name.sql(engine.lake.catalog)
     wanted = {f.name.lower(): f for f in want}
