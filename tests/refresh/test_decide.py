@@ -8,7 +8,14 @@ import pytest
 from situations import CALM, CHANGED, MB, QUIET
 
 from headwater.core.spec import Action, RefreshMode
-from headwater.refresh.decide import MIN_ROWS_FOR_RATIO, Situation, SourceChange, decide
+from headwater.refresh.decide import (
+    MIN_ROWS_FOR_RATIO,
+    QUERY_CHANGED,
+    REPAIR,
+    Situation,
+    SourceChange,
+    decide,
+)
 
 ACTIVE = replace(CALM, changes=(CHANGED, QUIET))
 GAP = replace(CHANGED, kind="GAP", how="full", reason_code="SNAPSHOT_EXPIRED", reason="expired")
@@ -18,6 +25,25 @@ REWRITTEN = SourceChange(
     "default.src", "MIXED", "changes", "CHANGES", "updates", None, 1_000_000, 20 * MB
 )
 SMALL = replace(REWRITTEN, rewritten_bytes=MB)
+
+ASKED_FOR = [
+    (replace(ACTIVE, needs_reinit=f"{QUERY_CHANGED} (rebuild)"), True),
+    (replace(ACTIVE, needs_reinit=REPAIR), True),
+    (replace(ACTIVE, needs_reinit="view v was changed"), False),
+    (replace(ACTIVE, needs_reinit="view v was changed", forced=True), True),
+    (replace(ACTIVE, needs_reinit="view v was changed", populated=False), True),
+    (replace(ACTIVE, forced=True), True),
+    (replace(ACTIVE, foreign="a stranger"), False),
+]
+
+
+@pytest.mark.parametrize(("situation", "asked_for"), ASKED_FOR)
+def test_strict_tables_allow_what_their_owner_asked_for(
+    situation: Situation, asked_for: bool
+) -> None:
+    assert decide(situation).is_full
+    assert decide(situation).asked_for is asked_for
+
 
 CASES = [
     (replace(ACTIVE, delta_reads=3, full_reads=2), Action.FULL, "DELTA_READS_MORE"),

@@ -212,6 +212,34 @@ def test_promises(lake: headwater.Hub) -> None:
     for name in ("i", "h"):
         lake.refresh_stream_table(name)
         check(lake, name)
+def test_strict_refuses_what_nobody_asked_for_and_tells_it(lake: headwater.Hub) -> None:
+    lake.sql("CREATE VIEW big AS SELECT id, g, x FROM src WHERE x >= 10")
+    query = "SELECT g, SUM(x) AS s FROM big GROUP BY g"
+    lake.create_stream_table("t", query, refresh_mode="INCREMENTAL STRICT")
+    lake.sql("CREATE OR REPLACE VIEW big AS SELECT id, g, x FROM src WHERE x >= 20")
+    with pytest.raises(FullRefreshRefused, match=r"view default\.big was changed"):
+        lake.refresh_stream_table("t")
+    told, run = lake.status("t")[0], lake.history("t", limit=1)[0]
+    assert (told.consecutive_errors, run.status, run.error_code) == (1, "FAILED", "HW3001")
+    assert "view default.big was changed" in (told.last_error or "")
+    assert rows(lake, "t") == [(1, 30)]
+    assert lake.refresh_stream_table("t", full=True).action == "REINITIALIZE"
+    check(lake, "t")
+    assert lake.status("t")[0].consecutive_errors == 0
+    lake.alter_stream_table("t", query=query.replace("big", "src"))
+    assert lake.refresh_stream_table("t").action == "REINITIALIZE"
+    lake.sql("ALTER TABLE src ALTER COLUMN x TYPE BIGINT")
+    with pytest.raises(SourceSchemaChanged, match="SOURCE_COLUMN_RETYPED"):
+        lake.refresh_stream_table("t")
+    assert lake.status("t")[0].needs_reinit
+    for _ in range(2):
+        with pytest.raises(FullRefreshRefused, match="SOURCE_COLUMN_RETYPED"):
+            lake.refresh_stream_table("t")
+    assert lake.status("t")[0].status == "SUSPENDED"
+    assert lake.repair_stream_table("t").action == "REINITIALIZE"
+    check(lake, "t")
+
+
     assert rows(lake, "i") == [(1,), (3,)]
     assert rows(lake, "h") == [(0, 5), (1, 7)]
     lake.create_stream_table(

@@ -9,19 +9,21 @@ round. A mark in the catalog makes sure that a start that was interrupted is mad
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.catalog.rows import InitiatedBy
 from headwater.core.errors import DependencyCycle, FixpointNotReached, HeadwaterError
 from headwater.core.names import TableName
 from headwater.core.spec import Action
+from headwater.refresh.decide import by_owner
 from headwater.refresh.definitions import resolved_for
 from headwater.refresh.locks import table_lock
 from headwater.refresh.perform import failed
 from headwater.refresh.pin import Circle, View
 from headwater.refresh.plan import plan_refresh
 from headwater.refresh.recover import recover_unrecorded
-from headwater.refresh.run import Asked, refresh_once
+from headwater.refresh.run import Asked, not_planned, refresh_once
 from headwater.sources.source import Kind
 from headwater.sql.monotone import obstacle
 
@@ -115,7 +117,7 @@ class _Rounds:
     def run(self, *, from_start: bool) -> dict[TableName, RefreshResult]:
         limit = int(self._runtime.setting("max_fixpoint_iterations"))
         if from_start or self._must_start_anew():
-            self._start_anew()
+            self._start_anew(asked_for=from_start or self._altered())
         for _ in range(limit):
             changed = [self._refresh(name) for name in self._members]
             if not any(changed):
@@ -130,9 +132,13 @@ class _Rounds:
             row = recover_unrecorded(self._runtime, name)
             if row.needs_reinit:
                 return True
-            planned, _ = plan_refresh(
-                self._runtime, row, view=view, fixed=self._asked.fixed, circle=self._circle
-            )
+            try:
+                planned, _ = plan_refresh(
+                    self._runtime, row, view=view, fixed=self._asked.fixed, circle=self._circle
+                )
+            except HeadwaterError as error:
+                not_planned(self._runtime, row, self._asked, error)
+                raise
             if planned.old is None or planned.decision.reason_code in (
                 "FOREIGN_WRITE",
                 "DEFINITION_CHANGED",
@@ -144,17 +150,24 @@ class _Rounds:
                 return True
         return False
 
-    def _start_anew(self) -> None:
+    def _altered(self) -> bool:
+        """Whether the owner of a member gave a reason to compute it again."""
+        rows = (self._runtime.store.tables.get(name) for name in self._members)
+        return any(row.needs_reinit and by_owner(row.reinit_reason) for row in rows)
+
+    def _start_anew(self, *, asked_for: bool) -> None:
         for name in self._members:
             self._runtime.store.tables.update(name, needs_reinit=True, reinit_reason=_REASON)
         for number, name in enumerate(self._members):
-            self._refresh(name, empty=frozenset(self._members[number:]))
+            self._refresh(name, empty=frozenset(self._members[number:]), full=asked_for)
 
-    def _refresh(self, name: TableName, empty: frozenset[TableName] = frozenset()) -> bool:
+    def _refresh(
+        self, name: TableName, empty: frozenset[TableName] = frozenset(), *, full: bool = False
+    ) -> bool:
         """Refresh one member; whether that changed its content."""
         before = self._runtime.store.tables.get(name).version
         circle = Circle(self._circle.members, self._circle.base, empty)
-        result = refresh_once(self._runtime, name, self._asked, circle)
+        result = refresh_once(self._runtime, name, replace(self._asked, full=full), circle)
         changed = result.version != before
         if changed or name not in self._results or self._results[name].action == Action.NO_DATA:
             self._results[name] = result

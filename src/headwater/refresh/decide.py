@@ -25,6 +25,15 @@ COPIES = 3.0
 """A rewritten file holds rows that did not change: its bytes count a third of changed rows."""
 
 
+QUERY_CHANGED = "the query was changed"
+REPAIR = "a repair was asked for"
+
+
+def by_owner(reason: str | None) -> bool:
+    """Whether the owner of a stream table gave this reason to compute everything again."""
+    return reason is not None and reason.startswith((QUERY_CHANGED, REPAIR))
+
+
 @dataclass(frozen=True, slots=True)
 class SourceChange:
     """What the decision must know about one source's window.
@@ -132,7 +141,8 @@ def cheaper(now: Situation) -> Decision:
 
 def _forced(now: Situation) -> Decision | None:
     if now.needs_reinit is not None:
-        return Decision(Action.REINITIALIZE, "NEEDS_REINIT", now.needs_reinit, asked_for=True)
+        asked_for = by_owner(now.needs_reinit) or now.forced or not now.populated
+        return Decision(Action.REINITIALIZE, "NEEDS_REINIT", now.needs_reinit, asked_for=asked_for)
     if now.forced:
         return Decision(Action.FULL, "REQUESTED", "a full refresh was asked for", asked_for=True)
     return None

@@ -19,6 +19,7 @@ from headwater.core.spec import Status
 from headwater.observe.events import WarningEvent
 from headwater.refresh.arms import dependency_graph
 from headwater.refresh.definitions import (
+from headwater.refresh.decide import QUERY_CHANGED
     check_mode,
     check_spec,
     layout_document,
@@ -88,7 +89,7 @@ def redefine(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> st
     resolved, fields = _typed(runtime, spec, resolved)
     kind = _classify(runtime, row, resolved, fields)
     new = _new(runtime, spec, resolved, fields)
-    reason = f"the query was changed ({kind})"
+    reason = f"{QUERY_CHANGED} ({kind})"
     renewed = runtime.store.tables.update(
         row.name,
         dependencies=new.dependencies,

@@ -80,7 +80,7 @@ def stage_run(
     began = time.perf_counter()
     fields: tuple[Field, ...] = ()
     if planned.decision.action is not Action.REINITIALIZE:
-        check_schema(planned)
+        check_schema(row.name, planned.windows)
     _tell(runtime, row, run, stage.COMPILE, "start")
     if planned.decision.action is Action.REINITIALIZE:
         row, fields = reinitialize(runtime, row, planned.decision.reason)

@@ -115,7 +115,7 @@ def plan_refresh(
         )
     decision = decide(situation)
     _check_promises(row, windows, decision)
-    _check_strict(row, decision, strict=strict)
+    _check_strict(row, windows, decision, strict=strict)
     planned = Planned(
         table=row.name,
         old=old,
@@ -186,13 +186,13 @@ def source_of(runtime: Runtime, view: View, name: TableName) -> IcebergSource:
     return IcebergSource(runtime.tables.spelled(name), view, runtime.lake.catalog)
 
 
-def check_schema(planned: Planned) -> None:
+def check_schema(table: TableName, windows: Mapping[TableName, Window]) -> None:
     """Fail when a used column of a source is not what the definition was compiled with."""
-    for name, window in planned.windows.items():
+    for name, window in windows.items():
         if window.schema_change is not None:
             change = window.schema_change
             raise SourceSchemaChanged(
-                f"{planned.table} cannot be refreshed: in {name}, {change.reason} ({change.code})",
+                f"{table} cannot be refreshed: in {name}, {change.reason} ({change.code})",
                 hint="restore the column, or alter the query; the next refresh rebuilds the table "
                 "if the query still fits",
             )
@@ -238,8 +238,16 @@ def _is_strict(row: StreamTableRow, *, strict: bool | None) -> bool:
     return row.spec.refresh_mode is RefreshMode.STRICT if strict is None else strict
 
 
-def _check_strict(row: StreamTableRow, decision: Decision, *, strict: bool | None) -> None:
+def _check_strict(
+    row: StreamTableRow,
+    windows: Mapping[TableName, Window],
+    decision: Decision,
+    *,
+    strict: bool | None,
+) -> None:
     if _is_strict(row, strict=strict) and decision.is_full and not decision.asked_for:
+        if decision.action is not Action.REINITIALIZE:
+            check_schema(row.name, windows)
         raise FullRefreshRefused(
             f"{row.name} needs a full refresh ({decision.reason_code}: {decision.reason}) "
             "and strict mode forbids it",

@@ -25,6 +25,7 @@ from headwater.core.errors import (
 from headwater.core.results import RefreshResult
 from headwater.core.spec import Action, Status
 from headwater.refresh.arms import align_arms, dependency_graph
+from headwater.refresh.decide import REPAIR
 from headwater.refresh.definitions import resolved_for
 from headwater.refresh.lifecycle import reinitialize
 from headwater.refresh.locks import table_lock
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 
 MAX_ATTEMPTS = 8
 """How often a refused publish is tried again before the conflict is told."""
-
-REPAIR = "a repair was asked for"
 
 _REFUSED_READS = (
     "Delete files are currently not supported in changelog scans",
@@ -156,7 +155,15 @@ def _attempt(
             hint=f"mend the cause, then resume_stream_table('{name}')",
         )
     view = View.take(runtime)
-    planned, pinned = _planned(runtime, row, view, asked, without, circle)
+    try:
+        planned, pinned = _planned(runtime, row, view, asked, without, circle)
+    except Exception as error:
+        known = translate(error)
+        if _next_way(known, without) is None:
+            not_planned(runtime, row, asked, known)
+        if known is error:
+            raise
+        raise known from error
     if planned.decision.action is Action.NO_DATA:
         if planned.own != row.version:
             row = recover_unrecorded(runtime, name)
@@ -206,6 +213,14 @@ def _locked(
 
 def _planned(
     runtime: Runtime,
+def not_planned(runtime: Runtime, row: StreamTableRow, asked: Asked, error: HeadwaterError) -> None:
+    """Note that it could not even be decided what a refresh has to do; conflicts pass."""
+    if isinstance(error, RefreshConflict):
+        return
+    run = runtime.store.history.begin(row, initiated_by=asked.initiated_by, tick=asked.tick)
+    failed(runtime, row, run, error, is_retried=asked.is_retried)
+
+
     row: StreamTableRow,
     view: View,
     asked: Asked,
@@ -269,7 +284,7 @@ def _next_way(error: HeadwaterError, without: frozenset[How]) -> frozenset[How] 
     """The ways left to read a window after Spark refused one; None when it was not that."""
     refused = any(text in error.what for text in _REFUSED_READS)
     expired = isinstance(error, StorageDamaged | VersionExpired)
-    if not (refused or expired):
+    if not (expired or (refused and isinstance(error, QueryFailed))):
         return None
     for way in (How.APPEND, How.CHANGES, How.DIFFERENCE):
         if way not in without:
