@@ -82,6 +82,7 @@ class Hub(Upkeep):
         """Close the hub; Spark is stopped only if the hub started it."""
         if self._scheduler is not None:
             self._scheduler.close()
+        self._runtime.store.batches.release()
         self._runtime.engine.close()
         self._runtime.templates.close()
         self._runtime.store.close()

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import headwater
 from shared_spark import Place, check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    import headwater
 
 pytestmark = pytest.mark.spark
 
@@ -115,6 +114,29 @@ def test_an_open_batch_holds_back_every_table_it_wrote(hub: headwater.Hub) -> No
         assert hub.table("t").count() == 0
     assert hub.refresh_stream_table("t").rows_inserted == 2
     check(hub, "t")
+
+
+def test_a_batch_left_by_an_error_is_held_back_until_it_is_finished(hub: headwater.Hub) -> None:
+    hub.sql("CREATE TABLE a (x INT) USING iceberg")
+    hub.sql("CREATE TABLE b (x INT) USING iceberg")
+    hub.create_stream_table("t", "SELECT SUM(x) AS s FROM (SELECT x FROM a UNION SELECT -x FROM b)")
+    with pytest.raises(ZeroDivisionError), hub.batch():
+        raise ZeroDivisionError
+    with (
+        pytest.warns(headwater.HeadwaterWarning, match=r"BATCH_LEFT: .* written default\.a:"),
+        pytest.raises(ZeroDivisionError),
+        hub.batch(),
+    ):
+        hub.sql("INSERT INTO a VALUES (1)")
+        raise ZeroDivisionError
+    hub.sql("INSERT INTO a VALUES (2)")
+    assert hub.refresh_stream_table("t").action == "NO_DATA"
+    with hub.batch():
+        hub.sql("INSERT INTO b VALUES (1), (2)")
+        assert hub.refresh_stream_table("t").action == "NO_DATA"
+    hub.refresh_stream_table("t")
+    check(hub, "t")
+    assert [r.s for r in hub.table("t").collect()] == [0]
 
 
 def test_tables_reads_versions_that_agree(hub: headwater.Hub) -> None:

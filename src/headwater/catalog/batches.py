@@ -1,8 +1,9 @@
 """Open batches: writes that belong together and are not all there yet.
 
 A batch is registered before its first write and closed after the last. While it is open, pins stop
-before its first commit. A batch whose process died gets no further write: it no longer counts as
-open, or the stream tables above it would wait for ever.
+before its first commit. One that its writer left half done stays open until a later batch of that
+writer has all its writes: then both are closed at once. A batch whose process died gets no further
+write: it no longer counts as open, or the stream tables above it would wait for ever.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Batches:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._hub = database.hub
+        self._left: set[str] = set()
 
     def begin(self) -> str:
         """Register a batch of this process; returns its id."""
@@ -83,11 +85,27 @@ class Batches:
             )
         return batch_id
 
-    def close(self, batch_id: str) -> bool:
-        """Note that all writes of a batch are there; False when it was not open."""
+    def close(self, *batch_ids: str) -> bool:
+        """Note that all writes of batches are there; False when not all of them were open."""
         with self._database.write() as connection:
-            gone = delete(_B).where(_B.c.hub == self._hub, _B.c.batch_id == batch_id)
-            return connection.execute(gone).rowcount == 1
+            gone = delete(_B).where(_B.c.hub == self._hub, _B.c.batch_id.in_(batch_ids))
+            return connection.execute(gone).rowcount == len(batch_ids)
+
+    def complete(self, batch_id: str) -> None:
+        """Close a batch, and with it those that were left half done before."""
+        left = frozenset(self._left)
+        self.close(batch_id, *left)
+        self._left -= left
+
+    def leave(self, batch_id: str) -> None:
+        """Keep a batch open that is given up half done."""
+        self._left.add(batch_id)
+
+    def release(self) -> None:
+        """Close what was left half done: its writer goes."""
+        if self._left:
+            self.close(*self._left)
+            self._left.clear()
 
     def look(self) -> OpenBatches:
         """The batches that may still get writes, and when that was."""
