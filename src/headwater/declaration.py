@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headwater.catalog.rows import InitiatedBy
@@ -13,6 +14,7 @@ from headwater.core.schedule import format_duration, parse_duration, parse_sched
 from headwater.core.spec import RefreshMode, Status, StreamTableSpec, Tier
 from headwater.placing import placing
 from headwater.refresh import lifecycle
+from headwater.refresh.replacing import replace_declaration
 from headwater.refresh.run import refresh
 from headwater.scheduler.service_level import with_tier
 
@@ -34,7 +36,7 @@ def declare(
     if_not_exists: bool,
     or_replace: bool,
 ) -> None:
-    """Create or replace a stream table; a failed first load leaves nothing behind."""
+    """Create or replace a stream table; one that cannot be loaded leaves all as it was."""
     if if_not_exists and or_replace:
         raise InvalidOption(
             "if_not_exists and or_replace exclude each other", hint="choose one of them"
@@ -46,15 +48,15 @@ def declare(
         spec = with_tier(runtime, spec)
     with placing(runtime, spec):
         if existing is not None and or_replace:
-            lifecycle.change(runtime, existing, spec)
+            undo: Callable[[], object] = replace_declaration(runtime, existing, spec)
         else:
             lifecycle.create(runtime, spec)
+            undo = partial(lifecycle.drop, runtime, spec.name)
     if initialize:
         try:
             refresh(runtime, spec.name, initiated_by=InitiatedBy.INITIAL)
         except BaseException:
-            if existing is None:
-                lifecycle.drop(runtime, spec.name)
+            undo()
             raise
 
 

@@ -11,6 +11,7 @@ from headwater.core.errors import (
     AppendOnlyViolated,
     FullRefreshRefused,
     HeadwaterWarning,
+    InvalidOption,
     InvalidQuery,
     NotIncremental,
     QueryFailed,
@@ -134,6 +135,28 @@ def test_a_new_query_that_fails_leaves_content_and_columns(lake: headwater.Hub) 
     assert lake.refresh_stream_table("t").action == "REINITIALIZE"
     check(lake, "t")
     assert lake.table("t").columns == ["id", "s"]
+
+
+def test_a_replacement_that_cannot_be_loaded_leaves_all_as_it_was(lake: headwater.Hub) -> None:
+    lake.create_stream_table("t", "SELECT g, SUM(x) AS s FROM src GROUP BY g", schedule="1h")
+    before, sources = lake.status("t"), lake.dependencies("t")
+    lake.sql("CREATE TABLE other (y INT) USING iceberg")
+    lake.sql("INSERT INTO other VALUES (0)")
+    with warnings.catch_warnings(record=True):
+        with pytest.raises(QueryFailed, match="DIVIDE_BY_ZERO"):
+            lake.create_stream_table("t", "SELECT 1 / y AS z FROM other", or_replace=True)
+        assert (lake.status("t"), lake.dependencies("t")) == (before, sources)
+        with pytest.raises(InvalidOption, match="cannot be changed"):
+            lake.create_stream_table(
+                "t", "SELECT y FROM other", or_replace=True, partition_by=["y"]
+            )
+        assert (lake.status("t"), lake.dependencies("t")) == (before, sources)
+        assert lake.refresh_stream_table("t").action == "NO_DATA"
+        check(lake, "t")
+        lake.alter_stream_table("t", status="SUSPENDED")
+        lake.create_stream_table("t", "SELECT y FROM other", or_replace=True)
+    assert lake.status("t")[0].status == "ACTIVE"
+    assert rows(lake, "t") == [(0,)]
 
 
 def test_keyless_source_warns_once_where_it_matters(lake: headwater.Hub) -> None:

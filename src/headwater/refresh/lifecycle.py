@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from headwater.refresh.definitions import Resolved
     from headwater.refresh.runtime import Runtime
 
-_OPTIONS = (
+OPTIONS = (
     "schedule",
     "refresh_mode",
     "sla",
@@ -119,7 +119,8 @@ def change(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> None
     if spec.partition_by != row.spec.partition_by:
         raise InvalidOption(
             f"the partitioning of {row.name} cannot be changed",
-            hint="drop the stream table and create it again",
+            hint=f"say partition_by={list(row.spec.partition_by)}, or drop the stream table and "
+            "create it again",
         )
     if spec.query.strip() != row.spec.query.strip() or spec.unique_key != row.spec.unique_key:
         redefine(runtime, row, spec)
@@ -127,7 +128,7 @@ def change(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> None
         resolved = resolve(runtime, spec.query, spec.unique_key)
         check_spec(spec, with_types(resolved, row.columns))
     values = {
-        key: getattr(spec, key) for key in _OPTIONS if getattr(spec, key) != getattr(row.spec, key)
+        key: getattr(spec, key) for key in OPTIONS if getattr(spec, key) != getattr(row.spec, key)
     }
     if "sla" in values:
         values["freshness_deadline_ms"] = None if spec.sla is None else parse_sla(spec.sla)
