@@ -151,6 +151,11 @@ def test_tables_reads_versions_that_agree(hub: headwater.Hub) -> None:
     hub.refresh_stream_table("two")
     frames = hub.tables(["one", "two"])
     assert frames["one"].collect()[0].n == sum(r.n for r in frames["two"].collect()) == 3
+    hub.create_stream_table("three", "SELECT g, x FROM src WHERE g > 5")
+    hub.sql("INSERT INTO src VALUES (3, 3)")
+    assert hub.refresh_stream_table("three").reason_code == "EMPTY_DELTA"
+    frames = hub.tables(["three", "one"])
+    assert frames["one"].collect()[0].n == 3, "its content holds before and after the empty delta"
 
 
 def test_diamond_arms_are_brought_together(hub: headwater.Hub) -> None:

@@ -69,7 +69,10 @@ def read_tables(runtime: Runtime, names: Sequence[str]) -> dict[str, DataFrame]:
 def _versions(
     runtime: Runtime, view: View, name: TableName
 ) -> list[tuple[int | None, Mapping[TableName, int | None]]]:
-    """Published versions, newest first, each with the base versions it shows."""
+    """Published versions, newest first, each with the base versions it shows.
+
+    What an empty delta has carried on holds for its new frontier and for that of its commit.
+    """
     row = runtime.store.tables.get(name)
     metadata = view.metadata(name)
     if metadata is None:
@@ -77,12 +80,21 @@ def _versions(
     found: list[tuple[int | None, Mapping[TableName, int | None]]] = []
     for snapshot in metadata.ancestry(metadata.current_snapshot_id):
         head = read_head(metadata, snapshot.snapshot_id)
-        latest = row if snapshot.snapshot_id == metadata.current_snapshot_id else None
-        frontier: Frontier | None = current_frontier(latest, head)
-        if head.intact and frontier is not None:
-            shows = {base: v.snapshot_id for base, v in frontier.base.items()}
-            found.append((snapshot.snapshot_id, shows))
+        if not head.intact:
+            continue
+        is_newest = snapshot.snapshot_id == metadata.current_snapshot_id
+        holds = [current_frontier(row, head)] if is_newest else []
+        for frontier in (*holds, head.frontier):
+            shows = _shows(frontier)
+            if shows is not None and (snapshot.snapshot_id, shows) not in found:
+                found.append((snapshot.snapshot_id, shows))
     return found
+
+
+def _shows(frontier: Frontier | None) -> Mapping[TableName, int | None] | None:
+    if frontier is None:
+        return None
+    return {base: version.snapshot_id for base, version in frontier.base.items()}
 
 
 def _agreeing(
