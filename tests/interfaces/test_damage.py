@@ -113,6 +113,20 @@ def test_missing_metadata_file(spark: SparkSession, made: Place, table: str) -> 
         assert rows(hub, "t") == [(1, 1), (2, 5)]
 
 
+def test_a_stream_table_without_metadata_can_be_repaired_or_dropped(
+    spark: SparkSession, made: Place
+) -> None:
+    for table in ("t", "u"):
+        newest_metadata(made, table).unlink()
+    with made.open(spark) as hub:
+        hub.repair_stream_table("t")
+        assert rows(hub, "t") == [(1, 1), (2, 5)]
+        check(hub, "t")
+        hub.drop_stream_table("u")
+        assert [row.name for row in hub.status()] == ["default.t"]
+        hub.create_stream_table("u", "SELECT id FROM other")
+
+
 def test_missing_data_file(spark: SparkSession, made: Place) -> None:
     files = sorted(Path(made.warehouse, "default/src/data").glob("*.parquet"))
     asides = [file.rename(file.with_suffix(".aside")) for file in files]

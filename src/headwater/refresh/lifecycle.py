@@ -11,6 +11,7 @@ from headwater.core.errors import (
     HasDependents,
     HeadwaterWarning,
     InvalidOption,
+    StorageDamaged,
     StreamTableExists,
 )
 from headwater.core.names import quote
@@ -18,8 +19,8 @@ from headwater.core.schedule import parse_sla
 from headwater.core.spec import Status
 from headwater.observe.events import WarningEvent
 from headwater.refresh.arms import dependency_graph
-from headwater.refresh.definitions import (
 from headwater.refresh.decide import QUERY_CHANGED
+from headwater.refresh.definitions import (
     check_mode,
     check_spec,
     layout_document,
@@ -150,9 +151,18 @@ def drop(runtime: Runtime, name: TableName, *, cascade: bool = False) -> list[Ta
     with runtime.engine.exclusive() as session:
         for table in doomed:
             catalog = runtime.lake.catalog
+            forget_unreadable(runtime, table)
             runtime.engine.run(session, f"DROP TABLE IF EXISTS {table.sql(catalog)} PURGE")
             runtime.store.tables.remove(table)
     return doomed
+
+
+def forget_unreadable(runtime: Runtime, name: TableName) -> None:
+    """Let a table whose metadata is lost count as missing: nothing can be read from it any more."""
+    try:
+        runtime.tables.metadata(name)
+    except StorageDamaged:
+        runtime.tables.forget(name)
 
 
 def reinitialize(

@@ -27,7 +27,7 @@ from headwater.core.spec import Action, Status
 from headwater.refresh.arms import align_arms, dependency_graph
 from headwater.refresh.decide import REPAIR
 from headwater.refresh.definitions import resolved_for
-from headwater.refresh.lifecycle import reinitialize
+from headwater.refresh.lifecycle import forget_unreadable, reinitialize
 from headwater.refresh.locks import table_lock
 from headwater.refresh.perform import failed, outcome_of, perform, told
 from headwater.refresh.pin import NO_CIRCLE, Circle, Pin, View
@@ -131,6 +131,8 @@ def refresh_once(runtime: Runtime, name: TableName, asked: Asked, circle: Circle
 
 def repair(runtime: Runtime, name: TableName) -> RefreshResult:
     """Rebuild a stream table from its sources, whatever state it is in."""
+    runtime.store.tables.get(name)
+    forget_unreadable(runtime, name)
     row = recover_unrecorded(runtime, name)
     if runtime.tables.metadata(name) is None:
         reinitialize(runtime, row, REPAIR)
@@ -211,8 +213,6 @@ def _locked(
         raise told from error
 
 
-def _planned(
-    runtime: Runtime,
 def not_planned(runtime: Runtime, row: StreamTableRow, asked: Asked, error: HeadwaterError) -> None:
     """Note that it could not even be decided what a refresh has to do; conflicts pass."""
     if isinstance(error, RefreshConflict):
@@ -221,6 +221,8 @@ def not_planned(runtime: Runtime, row: StreamTableRow, asked: Asked, error: Head
     failed(runtime, row, run, error, is_retried=asked.is_retried)
 
 
+def _planned(
+    runtime: Runtime,
     row: StreamTableRow,
     view: View,
     asked: Asked,

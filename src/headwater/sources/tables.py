@@ -49,6 +49,10 @@ _ALL = (
     "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables"
     f" WHERE catalog_name = ? AND {_IS_TABLE}"
 )
+_FORGET = (
+    "DELETE FROM iceberg_tables WHERE catalog_name = ?"
+    " AND table_namespace = ? AND table_name = ? AND metadata_location = ?"
+)
 _EXACT = "AND table_namespace = ? AND table_name = ?"
 _ANY_CASE = "AND LOWER(table_namespace) = ? AND LOWER(table_name) = ?"
 _VIEWS = (
@@ -69,7 +73,7 @@ class MetadataByName(Protocol):
 
 
 class TableCatalog(MetadataByName, Protocol):
-    """What the rest of Headwater asks about tables, and the two things it does to them."""
+    """What the rest of Headwater asks about tables, and what it does to them without Spark."""
 
     def locations(self, names: Collection[TableName] | None = None) -> dict[TableName, str]:
         """Metadata location of every table, in one query.
@@ -107,6 +111,9 @@ class TableCatalog(MetadataByName, Protocol):
 
     def view_text(self, name: TableName) -> str | None:
         """The query of an Iceberg view as Spark wrote it; None if there is no such view."""
+
+    def forget(self, name: TableName) -> None:
+        """Take a table out of the catalog; its files stay where they are."""
 
     def publish(self, name: TableName, *, expect_main: int | None, snapshot_id: int) -> None:
         """Make a staged snapshot the table's content: all of it or nothing.
@@ -272,6 +279,12 @@ class JdbcTables:
             return parse_view(self._files.read(location), location=location)
         except FileNotFoundError as error:
             raise StorageDamaged(f"metadata file of view {name} is missing: {location}") from error
+
+    def forget(self, name: TableName) -> None:
+        """Take a table out of the catalog."""
+        found = self._find(_ALL, name)
+        if found is not None:
+            self._database.update(_FORGET, (self.catalog, *found))
 
     def publish(self, name: TableName, *, expect_main: int | None, snapshot_id: int) -> None:
         """Make a staged snapshot the table's content."""
