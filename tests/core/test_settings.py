@@ -102,8 +102,14 @@ def test_unknown_names_hint_at_the_nearest(layers: dict[str, dict[str, object]])
 
 
 def test_variables_that_are_addresses_are_left_alone() -> None:
-    environ = {"HEADWATER_HUB": "./lake", "HOME": "/", "HEADWATER_CATALOG": "sqlite:///x.db"}
-    assert resolve(environ=environ).origins == {}
+    ours = {"HEADWATER_HUB": "./lake", "HEADWATER_JARS": "/jars", "HEADWATER_SPARK_MASTER": "local"}
+    assert resolve(environ={"HOME": "/", **ours}).origins == {}
+
+
+@pytest.mark.parametrize("name", ["catalog", "warehouse", "catalog_name"])
+def test_places_of_the_project_file_are_no_variables(name: str) -> None:
+    with pytest.raises(UnknownSetting, match=f"write {name} into headwater.toml"):
+        resolve(environ={f"HEADWATER_{name.upper()}": "postgresql://x"})
 
 
 @pytest.mark.parametrize(

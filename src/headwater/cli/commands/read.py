@@ -67,7 +67,7 @@ def list_(ctx: typer.Context, hub: HubOption = None, form: FormatOption = None) 
       headwater list --format json
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         rows = connection.status()
     reach.out.rows(rows, _LIST, empty=_NO_TABLES)
 
@@ -84,7 +84,7 @@ def status(
       headwater status totals
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         rows = connection.status(name)
     if name is not None and len(rows) == 1:
         reach.out.details(rows[0])
@@ -107,7 +107,7 @@ def history(
       headwater history totals --limit 5
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         rows = connection.history(name, limit=limit)
     reach.out.rows(rows, _HISTORY, empty="there are no refreshes yet")
 
@@ -142,7 +142,7 @@ def explain(
     text = text.removesuffix(";")
     statement = parse_statement(text)
     query = query_of(statement) if statement is not None else None
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         try:
             explanation = connection.explain(query.text if query else text, what=what.value)
         except HeadwaterError as error:
@@ -169,11 +169,14 @@ def settings(
       headwater settings
       headwater settings max_parallel_workers 4
     """
+    from headwater.settings import OLDER_NAMES
+
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         if name is not None and value is not None:
             connection.set(name, value)
         known = connection.settings()
+    name = name if name is None else OLDER_NAMES.get(name, name)
     if name is not None and name not in known:
         guess = nearest(name, known)
         hint = f"did you mean {guess}?" if guess else "`headwater settings` lists them"
