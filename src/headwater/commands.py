@@ -14,7 +14,6 @@ from headwater.core.names import TableName, quote
 from headwater.core.results import StatusRow
 from headwater.core.spelling import nearest
 from headwater.plain_sql import run_plain
-from headwater.sql.statement_tokens import place_at, tokens
 from headwater.sql.statements import (
     AlterStreamTable,
     CallFunction,
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
     from headwater.hub import Hub
     from headwater.refresh.runtime import Runtime
-
-_FUNCTION_TOKEN = 3  # CALL headwater . function
 
 CALLABLE = (
     "create_stream_table",
@@ -134,19 +131,25 @@ def _drop(hub: Hub, statement: DropStreamTable) -> Any:
 
 
 def _describe(hub: Hub, name: TableName) -> list[dict[str, str]]:
-    row = hub.status(str(name))[0]
-    return [{"property": f.name, "value": _text(getattr(row, f.name))} for f in fields(row)]
+    shown = hub.status(str(name))[0]
+    row = hub._runtime.store.tables.get(name)
+    declared = {
+        "query": row.spec.query,
+        "columns": ", ".join(f"{quote(column)} {kind}" for column, kind in row.columns),
+        "unique_key": row.spec.unique_key,
+        "partition_by": row.spec.partition_by,
+        "append_only": row.spec.append_only,
+    }
+    status = {f.name: getattr(shown, f.name) for f in fields(shown)}
+    return [{"property": k, "value": _text(v)} for k, v in {**status, **declared}.items()]
 
 
 def _call(hub: Hub, statement: CallFunction) -> Any:
     if statement.function not in CALLABLE:
         guess = nearest(statement.function, CALLABLE)
-        name = tokens(statement.text)[_FUNCTION_TOKEN]
         raise InvalidOption(
             f"there is no function headwater.{statement.function}",
             hint=f"did you mean {guess}?" if guess else f"known: {', '.join(CALLABLE)}",
-            place=place_at(statement.text, name.start),
-            sql=statement.text,
         )
     try:
         result = getattr(hub, statement.function)(*statement.arguments, **dict(statement.named))

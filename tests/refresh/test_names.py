@@ -73,3 +73,6 @@ def test_names_mean_what_they_mean_in_the_session(hub: headwater.Hub) -> None:
     made = hub.sql("SHOW CREATE TABLE t").collect()[0][0]
     assert made.startswith("CREATE TABLE hw.default.t (\n  g INT,\n  a DOUBLE)\nUSING iceberg")
     assert [row[0] for row in hub.sql("DESCRIBE t").collect()] == ["g", "a"]
+    told = {row[0]: row[1] for row in hub.sql("DESCRIBE STREAM TABLE t").collect()}
+    assert told["query"] == "SELECT g, AVG(x) AS a FROM src GROUP BY g"
+    assert (told["columns"], told["unique_key"]) == ("`g` int, `a` double", "[]")
