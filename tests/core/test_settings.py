@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater import project
+from headwater import connect, project
 from headwater.core.errors import InvalidOption, UnknownSetting
 from headwater.settings import MOST, Settings, check, render_reference, resolve
 
@@ -203,3 +203,11 @@ def test_unknown_keys_of_the_project_file(tmp_path: Path) -> None:
 def test_a_project_file_that_cannot_be(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidOption, match=r"headwater\.toml"):
         project.read(_file(tmp_path, text))
+
+
+@pytest.mark.parametrize("schedule", ["30s", "* * * * *"])
+def test_schedules_that_are_too_short_are_refused(tmp_path: Path, schedule: str) -> None:
+    with connect(tmp_path, settings={"min_schedule_seconds": 90}) as hub:
+        with pytest.raises(InvalidOption, match="min_schedule_seconds allows one every 1m30s"):
+            hub.create_stream_table("t", "SELECT 1", schedule=schedule)
+        assert hub.status() == ()

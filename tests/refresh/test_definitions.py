@@ -311,6 +311,10 @@ def test_an_altered_query_is_verified_after_its_refresh(lake: headwater.Hub) -> 
         lake.verify("t")
     lake.refresh_stream_table("t")
     check(lake, "t")
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        lake.alter_stream_table("t", query="SELECT g, x AS s FROM src")
+    assert told(record) == ["FULL_REFRESH_BY_ALTER", "SOURCE_WITHOUT_KEY"]
 
 
 def test_more_differences_than_can_be_paired_are_never_equal(

@@ -234,7 +234,7 @@ def _with_promises(
             told, hint="alter the stream table with append_only=False, or refresh with full=True"
         )
     return replace(
-        decision, reason_code="APPEND_ONLY_BROKEN", reason=f"{told}: they were applied as well"
+        decision, reason_code="APPEND_ONLY_BROKEN", reason=f"{told}: they are applied as well"
     )
 
 
