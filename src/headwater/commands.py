@@ -72,6 +72,7 @@ CALLABLE = (
     "sla_summary",
     "recommend_schedule",
     "health_check",
+    "stale_tables",
     "create_refresh_group",
     "drop_refresh_group",
     "gate_source",

@@ -77,7 +77,8 @@ def status(
 ) -> None:
     """Show how fresh and healthy stream tables are.
 
-    The exit code is 3 when one of them failed or has to be built again.
+    The exit code is 3 when one of them is suspended, failed or has to be built again, or when it
+    is stale: a change waits for it longer than its schedule or SLA allow.
 
     Example:
       headwater status
@@ -86,11 +87,14 @@ def status(
     reach = Reach.of(ctx, hub, form)
     with reach.existing() as connection:
         rows = connection.status(name)
+        stale = set(connection.stale_tables()) & {row.name for row in rows}
     if name is not None and len(rows) == 1:
         reach.out.details(rows[0])
     else:
         reach.out.rows(rows, _STATUS, empty=_NO_TABLES)
-    if not _all_healthy(rows):
+    for late in sorted(stale):
+        reach.out.note(f"{late} is stale: a change waits longer than its schedule or SLA allow")
+    if stale or not _all_healthy(rows):
         raise typer.Exit(UNHEALTHY)
 
 
@@ -196,5 +200,6 @@ def settings(
 
 def _all_healthy(rows: Iterable[StatusRow]) -> bool:
     return not any(
-        row.status == "ERROR" or row.needs_reinit or row.consecutive_errors for row in rows
+        row.status in ("ERROR", "SUSPENDED") or row.needs_reinit or row.consecutive_errors
+        for row in rows
     )
