@@ -9,6 +9,7 @@ A generated part stands between two comments of its page:
     <!-- generated: sql program -->              the whole program, every source with mixed changes
     <!-- generated: rules -->                    the table of rules
     <!-- generated: tables -->                   the source tables of the examples
+    <!-- generated: calls -->                    the functions that CALL knows
     <!-- end -->
 """
 
@@ -18,10 +19,12 @@ import importlib
 import inspect
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from headwater import settings
 from headwater.cli import reference
+from headwater.commands import CALLABLE
 from headwater.core import errors
 from headwater.core.names import TableName
 from headwater.delta import dispatch
@@ -238,6 +241,11 @@ def render_tables() -> str:
     return "\n".join(lines)
 
 
+def render_calls() -> str:
+    """The functions that CALL knows."""
+    return textwrap.fill(", ".join(f"`{name}`" for name in CALLABLE) + ".", width=120)
+
+
 def filled(path: Path) -> str:
     """A hand-written page with its generated parts written anew."""
     page = path.read_text(encoding="utf-8")
@@ -253,6 +261,8 @@ def filled(path: Path) -> str:
                 text = render_rules()
             case "tables":
                 text = render_tables()
+            case "calls":
+                text = render_calls()
             case _:
                 raise SystemExit(f"{path}: unknown generated part {what!r}")
         return f"{begin}{text}\n{end}"
@@ -268,8 +278,8 @@ def generated_pages() -> dict[Path, str]:
         docs / "cli.md": reference.render(),
         docs / "errors.md": NOTICE + render_errors(),
     }
-    operators = sorted((docs / "operators").glob("*.md"))
-    return pages | {path: filled(path) for path in operators}
+    written = [docs / "sql.md", *sorted((docs / "operators").glob("*.md"))]
+    return pages | {path: filled(path) for path in written}
 
 
 def main(arguments: list[str] | None = None) -> int:

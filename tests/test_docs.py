@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import sqlglot
 
+from headwater.commands import CALLABLE
 from headwater.core import errors
 from headwater.hub import Hub, connect
 from headwater.sql.statements import parse_statement, split_statements
@@ -50,7 +51,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def _is_generated(page: Path) -> bool:
-    return page.name in WHOLE or page.parent.name == "operators"
+    return page.name in (*WHOLE, "sql.md") or page.parent.name == "operators"
 
 
 def name_of(path: Path) -> str:
@@ -65,6 +66,13 @@ def generated() -> dict[Path, str]:
 @pytest.mark.parametrize("page", [p for p in PAGES if _is_generated(p)], ids=name_of)
 def test_generated_page_is_current(page: Path) -> None:
     assert page.read_text(encoding="utf-8") == generated()[page], "run `make docs`"
+
+
+def test_sql_page_names_every_call_and_every_call_exists() -> None:
+    page = (ROOT / "docs" / "sql.md").read_text(encoding="utf-8")
+    told = page.partition("These calls exist:")[2]
+    assert set(re.findall(r"`(\w+)`", told)) == set(CALLABLE)
+    assert all(callable(getattr(Hub, name)) for name in CALLABLE)
 
 
 def test_no_generated_page_is_forgotten() -> None:

@@ -1,8 +1,4 @@
-"""Runs SQL text on a hub: statements about stream tables here, everything else in Spark.
-
-In plain Spark SQL a stream table shows its visible columns only: each place that reads one is
-replaced by a sub-select, in the text the user wrote.
-"""
+"""Runs SQL text on a hub: statements about stream tables here, everything else in Spark."""
 
 from __future__ import annotations
 
@@ -11,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.core.errors import (
     HeadwaterError,
-    InvalidName,
     InvalidOption,
     StreamTableNotFound,
 )
 from headwater.core.names import TableName, quote
 from headwater.core.results import StatusRow
 from headwater.core.spelling import nearest
-from headwater.sql.references import substituted
-from headwater.sql.statement_tokens import place_at, tokens
+from headwater.plain_sql import run_plain
 from headwater.sql.statements import (
     AlterStreamTable,
     CallFunction,
@@ -42,12 +36,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from headwater.core.errors import Place
     from headwater.hub import Hub
     from headwater.refresh.runtime import Runtime
-    from headwater.sql.references import Substituted, TableReference
-
-_FUNCTION_TOKEN = 3  # CALL headwater . function
 
 CALLABLE = (
     "create_stream_table",
@@ -82,6 +72,7 @@ CALLABLE = (
     "sla_summary",
     "recommend_schedule",
     "health_check",
+    "stale_tables",
     "create_refresh_group",
     "drop_refresh_group",
     "gate_source",
@@ -97,7 +88,7 @@ def run_sql(hub: Hub, runtime: Runtime, text: str) -> DataFrame:
         raise InvalidOption(f"the SQL cannot be {text!r}", hint="give one statement as a text")
     statement = parse_statement(text)
     if statement is None:
-        return _spark(runtime, text)
+        return run_plain(runtime, text)
     try:
         return _frame(runtime, _execute(hub, statement))
     except HeadwaterError as error:
@@ -141,19 +132,25 @@ def _drop(hub: Hub, statement: DropStreamTable) -> Any:
 
 
 def _describe(hub: Hub, name: TableName) -> list[dict[str, str]]:
-    row = hub.status(str(name))[0]
-    return [{"property": f.name, "value": _text(getattr(row, f.name))} for f in fields(row)]
+    shown = hub.status(str(name))[0]
+    row = hub._runtime.store.tables.get(name)
+    declared = {
+        "query": row.spec.query,
+        "columns": ", ".join(f"{quote(column)} {kind}" for column, kind in row.columns),
+        "unique_key": row.spec.unique_key,
+        "partition_by": row.spec.partition_by,
+        "append_only": row.spec.append_only,
+    }
+    status = {f.name: getattr(shown, f.name) for f in fields(shown)}
+    return [{"property": k, "value": _text(v)} for k, v in {**status, **declared}.items()]
 
 
 def _call(hub: Hub, statement: CallFunction) -> Any:
     if statement.function not in CALLABLE:
         guess = nearest(statement.function, CALLABLE)
-        name = tokens(statement.text)[_FUNCTION_TOKEN]
         raise InvalidOption(
             f"there is no function headwater.{statement.function}",
             hint=f"did you mean {guess}?" if guess else f"known: {', '.join(CALLABLE)}",
-            place=place_at(statement.text, name.start),
-            sql=statement.text,
         )
     try:
         result = getattr(hub, statement.function)(*statement.arguments, **dict(statement.named))
@@ -162,49 +159,6 @@ def _call(hub: Hub, statement: CallFunction) -> Any:
             f"headwater.{statement.function}: {error}", hint="see the reference for its arguments"
         ) from None
     return result.status() if type(result).__name__ == "StreamTable" else result
-
-
-def _spark(runtime: Runtime, text: str) -> DataFrame:
-    shown = substituted(text, lambda ref: _visible(runtime, ref))
-    session = runtime.engine.user
-    try:
-        frame = runtime.engine.run(session, text if shown is None else shown.text)
-    except HeadwaterError as error:
-        if shown is not None and error.place is not None:
-            error.place = _as_written(error.place, shown, text)
-            error.sql = text
-        raise
-    hidden = [c for c in frame.columns if c.startswith("__hw_")]
-    if hidden:
-        frame = frame.drop(*hidden)
-    if frame.columns[:1] == ["col_name"]:
-        frame = frame.where("NOT startswith(col_name, '__hw_')")
-    return frame
-
-
-def _as_written(place: Place, shown: Substituted, text: str) -> Place:
-    """A place in the text that Spark saw, as a place in the text the user wrote."""
-    lines = shown.text.splitlines(keepends=True)
-    offset = sum(len(line) for line in lines[: place.line - 1]) + place.column - 1
-    return place_at(text, min(shown.original(offset), len(text)))
-
-
-def _visible(runtime: Runtime, reference: TableReference) -> str | None:
-    """A sub-select of the visible columns, for tables that have others."""
-    parts = reference.parts
-    if len(parts) > 3 or (len(parts) == 3 and parts[0] != runtime.lake.catalog):
-        return None
-    try:
-        name = TableName.parse(".".join(parts[-2:]))
-    except InvalidName:
-        return None
-    metadata = runtime.tables.metadata(name)
-    names = [f.name for f in metadata.current_schema.fields] if metadata is not None else []
-    if not any(n.startswith("__hw_") for n in names):
-        return None
-    shown = ", ".join(quote(n) for n in names if not n.startswith("__hw_"))
-    travel = f" {reference.travel}" if reference.travel else ""
-    return f"(SELECT {shown} FROM {name.sql(runtime.lake.catalog)}{travel})"
 
 
 class _Nothing:

@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING, Any
 from headwater.catalog.rows import InitiatedBy
 from headwater.core.errors import HeadwaterError, InvalidOption
 from headwater.core.schedule import format_duration, parse_duration, parse_schedule, parse_sla
-from headwater.core.spec import RefreshMode, Status, StreamTableSpec, Tier
+from headwater.core.spec import (
+    DIAMOND_CONSISTENCIES,
+    DIAMOND_POLICIES,
+    RefreshMode,
+    Status,
+    StreamTableSpec,
+    Tier,
+)
 from headwater.placing import placing
 from headwater.refresh import lifecycle
 from headwater.refresh.replacing import replace_declaration
 from headwater.refresh.run import refresh
-from headwater.scheduler.service_level import with_tier
+from headwater.scheduler.service_level import check_schedule, with_tier
 
 if TYPE_CHECKING:
     from headwater.core.names import TableName
@@ -44,6 +51,7 @@ def declare(
     existing = runtime.store.tables.find(spec.name)
     if existing is not None and if_not_exists:
         return
+    check_schedule(runtime, spec)
     if spec.tier is None:
         spec = with_tier(runtime, spec)
     with placing(runtime, spec):
@@ -66,6 +74,8 @@ def alter(runtime: Runtime, name: TableName, given: Mapping[str, Any]) -> None:
     values = dict(given)
     status = _status(values.pop("status")) if "status" in values else None
     spec = _checked(replace(row.spec, **_read(values)))
+    if "schedule" in values:
+        check_schedule(runtime, spec)
     if "sla" in values and values.get("tier") is None:
         spec = with_tier(runtime, spec)
     with placing(runtime, spec):
@@ -85,8 +95,8 @@ def _checked(spec: StreamTableSpec) -> StreamTableSpec:
     if spec.sla is not None:
         parse_sla(spec.sla)
     for option, value, known in (
-        ("diamond_consistency", spec.diamond_consistency, ("atomic", "none")),
-        ("diamond_schedule_policy", spec.diamond_schedule_policy, ("fastest", "slowest")),
+        ("diamond_consistency", spec.diamond_consistency, DIAMOND_CONSISTENCIES),
+        ("diamond_schedule_policy", spec.diamond_schedule_policy, DIAMOND_POLICIES),
     ):
         if value not in known:
             raise InvalidOption(f"{option} cannot be {value!r}", hint=f"use {' or '.join(known)}")

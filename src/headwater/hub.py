@@ -307,6 +307,7 @@ class Hub(Upkeep):
     sla_summary = operations.sla_summary
     recommend_schedule = operations.recommend_schedule
     health_check = operations.health_check
+    stale_tables = operations.stale_tables
 
     # -- looking -----------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from headwater import project
 from headwater.catalog.shared_cache import SharedCache
 from headwater.catalog.store import DEFAULT_HUB, Store
 from headwater.core.errors import InvalidOption
+from headwater.environment import settings_in
 from headwater.observe.events import Events
 from headwater.refresh.runtime import Runtime
 from headwater.refresh.templates import Templates
@@ -44,7 +46,7 @@ class SettingShown:
 class LayeredSettings:
     """The settings in force: layers put together, stored ones read again after a while.
 
-    Nothing is read or checked before the first use: a command that needs no setting opens faster.
+    What is stored is read at the first use: a command that needs no setting opens faster.
     """
 
     store: Store
@@ -81,6 +83,7 @@ def open_runtime(
 ) -> Runtime:
     """Put the parts of a hub together; nothing is started."""
     plan = _plan(path, catalog, warehouse)
+    _check_layers(plan)
     lake = _lake(plan)
     return assemble(
         lake,
@@ -148,8 +151,16 @@ def shown_settings(runtime: Runtime) -> dict[str, SettingShown]:
     }
 
 
+def _check_layers(plan: project.Project) -> None:
+    """Refuse wrong settings of the project file and the environment before anything is made."""
+    if plan.settings or settings_in(os.environ):
+        from headwater import settings
+
+        settings.resolve(project=plan.settings)
+
+
 def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the caller passed, checked at once; the other layers are checked when first used."""
+    """What the caller passed, checked."""
     if not settings:
         return {}
     from headwater.settings import check
@@ -171,6 +182,8 @@ def _plan(path: str | Path | None, catalog: str | None, warehouse: str | None) -
             hint="put catalog and warehouse into the project file",
         )
     place = Path(path)
+    if (place / project.FILE_NAME).is_file():
+        place /= project.FILE_NAME
     if place.suffix == ".toml":
         return project.read(place)
     if place.exists() and not place.is_dir():

@@ -174,6 +174,13 @@ def recommend_schedule(self: Hub, name: str) -> ScheduleAdvice:
     return look(self._runtime, TableName.parse(name))
 
 
+def stale_tables(self: Hub) -> tuple[str, ...]:
+    """Stream tables for which a change waits longer than schedule or SLA allow; no Spark."""
+    from headwater.scheduler.staleness import stale_tables
+
+    return tuple(map(str, stale_tables(self._runtime, self._runtime.store.outlines.read())))
+
+
 def health_check(self: Hub) -> tuple[HealthRow, ...]:
     """The health of the hub, one row for each check; starts no Spark."""
     from headwater.scheduler.looking import health_check as look

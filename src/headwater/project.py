@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 FILE_NAME = "headwater.toml"
-_KEYS = ("hub", "catalog", "warehouse", "catalog_name", "spark", "settings")
+KEYS = ("hub", "catalog", "warehouse", "catalog_name", "spark", "settings")
 _TABLES = ("spark", "settings")
 
 
@@ -77,9 +77,9 @@ def read(path: Path) -> Project:
 
 
 def _check(file: str, key: str, value: object) -> None:
-    if key not in _KEYS:
-        guess = nearest(key, _KEYS)
-        hint = f"did you mean {guess}?" if guess else f"known keys: {', '.join(_KEYS)}"
+    if key not in KEYS:
+        guess = nearest(key, KEYS)
+        hint = f"did you mean {guess}?" if guess else f"known keys: {', '.join(KEYS)}"
         raise UnknownSetting(f"{file}: there is no key {key!r}", hint=hint)
     wanted = dict if key in _TABLES else str
     if not isinstance(value, wanted) or not (value or key in _TABLES):

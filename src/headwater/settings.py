@@ -16,22 +16,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from headwater.core.errors import InvalidOption, UnknownSetting
 from headwater.core.schedule import format_duration, parse_duration
 from headwater.core.spelling import nearest
+from headwater.environment import PREFIX, settings_in
+from headwater.project import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pydantic.fields import FieldInfo
 
-PREFIX = "HEADWATER_"
 MOST = 40
 """The number of settings may not grow beyond this: a good default beats a setting."""
 
+ENVIRONMENT = "environment"
 OLDER_NAMES = {"max_concurrent_refreshes": "max_parallel_workers"}
-
-# Variables that say where things are, read by the command line and the project file.
-_ADDRESSES = frozenset(
-    {"HUB", "CATALOG", "WAREHOUSE", "CATALOG_NAME", "PROJECT", "JARS", "SPARK_MASTER"}
-)
 
 
 def _setting(
@@ -226,7 +223,7 @@ def resolve(
     """
     layers = (
         ("headwater.toml", project or {}),
-        ("environment", _from_environment(os.environ if environ is None else environ)),
+        (ENVIRONMENT, settings_in(os.environ if environ is None else environ)),
         ("stored", stored or {}),
         ("call", call or {}),
     )
@@ -246,6 +243,8 @@ def check(name: str, value: object, *, origin: str = "call") -> tuple[str, Any]:
     if info is None:
         guess = nearest(name, [*Settings.model_fields, *OLDER_NAMES])
         hint = f"did you mean {guess}?" if guess else "see the settings reference for the names"
+        if origin == ENVIRONMENT and name in KEYS:
+            hint = f"write {name} into headwater.toml"
         raise UnknownSetting(f"{origin}: there is no setting {name!r}", hint=hint)
     if isinstance(value, str) and get_origin(info.annotation) is Literal:
         value = value.strip().lower()
@@ -289,15 +288,6 @@ def render_reference() -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    found = {
-        key.upper().removeprefix(PREFIX): value
-        for key, value in environ.items()
-        if key.upper().startswith(PREFIX)
-    }
-    return {key.lower(): value for key, value in found.items() if key not in _ADDRESSES}
 
 
 def _range(info: FieldInfo) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater import project
+from headwater import connect, project
 from headwater.core.errors import InvalidOption, UnknownSetting
 from headwater.settings import MOST, Settings, check, render_reference, resolve
 
@@ -102,8 +102,14 @@ def test_unknown_names_hint_at_the_nearest(layers: dict[str, dict[str, object]])
 
 
 def test_variables_that_are_addresses_are_left_alone() -> None:
-    environ = {"HEADWATER_HUB": "./lake", "HOME": "/", "HEADWATER_CATALOG": "sqlite:///x.db"}
-    assert resolve(environ=environ).origins == {}
+    ours = {"HEADWATER_HUB": "./lake", "HEADWATER_JARS": "/jars", "HEADWATER_SPARK_MASTER": "local"}
+    assert resolve(environ={"HOME": "/", **ours}).origins == {}
+
+
+@pytest.mark.parametrize("name", ["catalog", "warehouse", "catalog_name"])
+def test_places_of_the_project_file_are_no_variables(name: str) -> None:
+    with pytest.raises(UnknownSetting, match=f"write {name} into headwater.toml"):
+        resolve(environ={f"HEADWATER_{name.upper()}": "postgresql://x"})
 
 
 @pytest.mark.parametrize(
@@ -197,3 +203,11 @@ def test_unknown_keys_of_the_project_file(tmp_path: Path) -> None:
 def test_a_project_file_that_cannot_be(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidOption, match=r"headwater\.toml"):
         project.read(_file(tmp_path, text))
+
+
+@pytest.mark.parametrize("schedule", ["30s", "* * * * *"])
+def test_schedules_that_are_too_short_are_refused(tmp_path: Path, schedule: str) -> None:
+    with connect(tmp_path, settings={"min_schedule_seconds": 90}) as hub:
+        with pytest.raises(InvalidOption, match="min_schedule_seconds allows one every 1m30s"):
+            hub.create_stream_table("t", "SELECT 1", schedule=schedule)
+        assert hub.status() == ()

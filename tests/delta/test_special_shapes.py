@@ -156,6 +156,11 @@ def test_declared_key_must_be_a_column() -> None:
         layout(define("SELECT id FROM t", Tables(KEYED)), unique_key=("x",))
 
 
+def test_declared_key_is_found_in_any_case() -> None:
+    plan = layout(define("SELECT id, x FROM t", Tables(KEYED)), unique_key=("ID",))
+    assert (plan.unique_key, plan.key) == (("id",), ("id",))
+
+
 def test_unused_columns_and_unchanged_sources_cost_nothing() -> None:
     definition = define("SELECT id FROM t", Tables(KEYED))
     plan = layout(definition)

@@ -16,6 +16,7 @@ import typer
 from process_time import is_within
 from typer.testing import CliRunner
 
+from headwater import connect
 from headwater.cli.cells import cell, field, to_json
 from headwater.cli.main import COMMANDS, app
 from headwater.cli.output import Format, Output, show_error
@@ -124,6 +125,13 @@ class TestUsage:
             (["list"], "no hub"),
             (["--hub", "nowhere", "list"], "headwater init nowhere"),
             (["status", "--hub", "nowhere"], "headwater init nowhere"),
+            (["--hub", "nowhere", "refresh"], "headwater init nowhere"),
+            (["--hub", "nowhere", "verify"], "headwater init nowhere"),
+            (["--hub", "nowhere", "alter", "t", "--suspend"], "headwater init nowhere"),
+            (["--hub", "nowhere", "drop", "t", "--if-exists"], "headwater init nowhere"),
+            (["--hub", "nowhere", "tick"], "headwater init nowhere"),
+            (["--hub", "nowhere", "run"], "headwater init nowhere"),
+            (["--hub", "nowhere", "maintain"], "headwater init nowhere"),
             (["lst"], "lst"),
             (["list", "--formt", "json"], "--formt"),
             (["list", "--format", "xml"], "'xml' is not one of table, json, csv"),
@@ -147,6 +155,7 @@ class TestUsage:
     def test_wrong_usage_makes_no_hub(self, run) -> None:
         run("--hub", "x", "sql", " ; ")
         run("--hub", "x", "list")
+        run("--hub", "x", "refresh")
         assert not Path("x").exists()
 
     def test_error_of_ours_is_exit_code_1_with_caret(self, run) -> None:
@@ -174,6 +183,30 @@ class TestFindingTheHub:
         assert self.reach(str(tmp_path)).hub_path() == str(tmp_path)
         (tmp_path / FILE_NAME).touch()
         assert self.reach(str(tmp_path)).hub_path() == str(tmp_path / FILE_NAME)
+
+    def test_a_folder_with_project_file_is_the_same_hub_in_python(self, tmp_path: Path) -> None:
+        (tmp_path / FILE_NAME).write_text('hub = "shop"\nwarehouse = "files"\n')
+        with connect(tmp_path) as hub:
+            assert hub.name == "shop"
+            assert hub.lake.warehouse == str(tmp_path / "files")
+
+    @pytest.mark.parametrize(
+        "wrong", ["[settings]\nmax_paralel_workers = 3", "[settings]\nmax_parallel_workers = 999"]
+    )
+    def test_wrong_settings_are_told_when_a_hub_is_opened(self, tmp_path, run, wrong) -> None:
+        (tmp_path / FILE_NAME).write_text(wrong)
+        for command in ("list", "status"):
+            done = run(command)
+            assert done.exit_code == 1
+            assert "max_parallel_workers" in done.stderr
+        assert [p.name for p in tmp_path.iterdir()] == [FILE_NAME]
+
+    def test_a_setting_may_have_its_older_name(self, run) -> None:
+        Path("lake").mkdir()
+        done = run("--hub", "lake", "settings", "max_concurrent_refreshes", "7", "--format", "json")
+        assert done.exit_code == 0
+        (found,) = json.loads(done.stdout)
+        assert (found["name"], found["value"]) == ("max_parallel_workers", 7)
 
     def test_none(self, tmp_path: Path, monkeypatch) -> None:
         monkeypatch.chdir(tmp_path)

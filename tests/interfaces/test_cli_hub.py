@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ CREATE TABLE orders (id BIGINT, customer BIGINT, price INT) USING iceberg;
 CREATE TABLE customers (id BIGINT, region STRING) USING iceberg;
 INSERT INTO customers VALUES (1, 'north'), (2, 'south');
 INSERT INTO orders VALUES (1, 1, 10), (2, 2, 20), (3, 1, 30);
-CREATE STREAM TABLE details TAGS ('shop') AS
+CREATE STREAM TABLE details SCHEDULE '1s' TAGS ('shop') AS
   SELECT o.id, c.region, o.price FROM orders o JOIN customers c ON o.customer = c.id;
 CREATE STREAM TABLE totals COMMENT 'by region' AS
   SELECT region, count(*) AS n, sum(price) AS price FROM details GROUP BY region;
@@ -204,10 +205,9 @@ class TestReading:
         heavy = HEAVY - {"pydantic"} if args == ["settings"] else HEAVY
         assert loaded("--hub", lake, *args) & heavy == set()
 
-    def test_a_wrong_setting_is_told_by_what_uses_it(self, lake: str) -> None:
+    def test_a_wrong_setting_is_told_by_every_command(self, lake: str) -> None:
         wrong = {"HEADWATER_MAX_PARALEL_WORKERS": "3"}
-        assert headwater("--hub", lake, "list", java=False, **wrong).returncode == 0
-        done = headwater("--hub", lake, "settings", java=False, **wrong)
+        done = headwater("--hub", lake, "list", java=False, **wrong)
         assert done.returncode == 1
         assert "did you mean max_parallel_workers?" in done.stderr
 
@@ -245,6 +245,9 @@ class TestWorking:
         done = headwater("--hub", lake, "sql", "--format", "json", stdin=CHANGES + read)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout) == [{"id": 1, "price": 11}]
+        time.sleep(2)
+        late = headwater("--hub", lake, "status", java=False)
+        assert (late.returncode, late.stderr.split(":")[0]) == (3, "default.details is stale")
         found = rows("--hub", lake, "refresh", "+totals")
         assert [r["name"] for r in found] == ["default.details", "default.totals"]
         assert all(r["action"] in ("INCREMENTAL", "FULL") and r["reason_code"] for r in found)
@@ -253,6 +256,7 @@ class TestWorking:
             ("default.details", True),
             ("default.totals", True),
         ]
+        ok("--hub", lake, "status", java=False)
 
     @pytest.mark.long
     def test_create_and_drop(self, lake: str, tmp_path: Path) -> None:
@@ -272,6 +276,7 @@ class TestWorking:
         assert (changed["schedule"], changed["tier"]) == ("1h", "cold")
         (stopped,) = rows("--hub", lake, "alter", "totals", "--suspend")
         assert stopped["status"] == "SUSPENDED"
+        ok("--hub", lake, "status", "totals", java=False, code=3)
         (resumed,) = rows("--hub", lake, "alter", "totals", "--resume")
         assert resumed["status"] == "ACTIVE"
 

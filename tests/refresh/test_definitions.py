@@ -15,10 +15,12 @@ from headwater.core.errors import (
     InvalidQuery,
     NotIncremental,
     QueryFailed,
+    RefreshAwaited,
     SourceSchemaChanged,
     StreamTableSuspended,
     UniqueKeyViolated,
 )
+from headwater.refresh.compare import Difference, compare
 from shared_spark import check, rows
 
 if TYPE_CHECKING:
@@ -273,6 +275,11 @@ def test_promises(lake: headwater.Hub) -> None:
     lake.sql("DELETE FROM src WHERE id = 11")
     with pytest.raises(AppendOnlyViolated):
         lake.refresh_stream_table("a")
+    lake.alter_stream_table("a", refresh_mode="AUTO")
+    result = lake.refresh_stream_table("a")
+    assert (result.action, result.reason_code) == ("INCREMENTAL", "APPEND_ONLY_BROKEN")
+    assert "default.src had deletes or updates" in result.reason
+    check(lake, "a")
 
 
 def test_failures_in_a_row_suspend_and_resume_goes_on(lake: headwater.Hub) -> None:
@@ -379,6 +386,38 @@ def test_what_follows_a_query_is_not_part_of_it(lake: headwater.Hub) -> None:
     lake.sql("DELETE FROM src WHERE id = 1")
     assert lake.refresh_stream_table("t").action == "INCREMENTAL"
     check(lake, "t")
+
+
+def test_an_altered_query_is_verified_after_its_refresh(lake: headwater.Hub) -> None:
+    lake.create_stream_table("t", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
+    with pytest.warns(HeadwaterWarning, match="FULL_REFRESH_BY_ALTER"):
+        lake.alter_stream_table("t", query="SELECT g, SUM(x) + 1 AS s FROM src GROUP BY g")
+    with pytest.raises(RefreshAwaited, match="the query was changed"):
+        lake.verify("t")
+    lake.refresh_stream_table("t")
+    check(lake, "t")
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        lake.alter_stream_table("t", query="SELECT g, x AS s FROM src")
+    assert told(record) == ["FULL_REFRESH_BY_ALTER", "SOURCE_WITHOUT_KEY"]
+
+
+def test_more_differences_than_can_be_paired_are_never_equal(
+    lake: headwater.Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.refresh.compare.PAIRING_LIMIT", 4)
+    engine = lake._runtime.engine
+    exact = "SELECT id, CAST(1 AS DOUBLE) AS d FROM range({n})"
+    rounded = "SELECT id, 1 + 1e-15D AS d FROM range({n})"
+    columns = (("id", "bigint"), ("d", "double"))
+
+    def differ(n: int) -> Difference:
+        return compare(engine, engine.worker, columns, exact.format(n=n), rounded.format(n=n))
+
+    assert differ(2).equal
+    found = differ(3)
+    assert (found.equal, found.missing, found.unexpected) == (False, 3, 3)
+    assert "more than 4 rows differ" in found.sample[0]
 
 
 def test_expressions_without_an_alias_can_be_verified(lake: headwater.Hub) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ import pytest
 import headwater
 from headwater.core.errors import HeadwaterError
 from headwater.refresh import together
+from headwater.scheduler.staleness import stale_tables
 from shared_spark import Place, check, place_in, rows
 
 if TYPE_CHECKING:
@@ -99,6 +101,44 @@ def test_a_tick_refreshes_what_is_due_and_says_why(made: tuple[Place, headwater.
     health = {r.check_name: r.severity for r in hub.health_check()}
     assert health["scheduler_running"] == "WARN"
     assert health["stale_tables"] == health["worker_pool"] == health["job_queue"] == "OK"
+
+
+def test_a_table_is_stale_when_a_change_waits_longer_than_promised(
+    made: tuple[Place, headwater.Hub],
+) -> None:
+    _, hub = made
+    now = datetime.now(UTC)
+
+    def stale_in(**wait: float) -> list[str]:
+        later = replace(hub._runtime, clock=lambda: now + timedelta(**wait))
+        found = stale_tables(later, later.store.outlines.read())
+        return sorted(name.name for name in found)
+
+    for name, promise in {
+        "sums": {"schedule": "1h"},
+        "counts": {"schedule": "0 0 * * *"},
+        "lone": {"sla": "10 minutes"},
+    }.items():
+        hub.alter_stream_table(name, **promise)
+    hub.set("min_schedule_seconds", 60)
+    for schedule in ("30s", 59):
+        with pytest.raises(HeadwaterError, match="min_schedule_seconds"):
+            hub.alter_stream_table("sums", schedule=schedule)
+    assert stale_in(days=9) == [], "nothing changed"
+    hub.sql("INSERT INTO src VALUES (200, 1, 5)")
+    hub.sql("INSERT INTO other VALUES (3, 3)")
+    assert stale_in(minutes=5) == []
+    assert stale_in(minutes=30) == ["lone"]
+    assert stale_in(minutes=119) in (["lone"], ["counts", "lone"])
+    assert stale_in(days=2) == ["counts", "lone", "sums"]
+    hub.refresh()
+    assert stale_in(days=2) == []
+    hub.set("min_schedule_seconds", 1)
+    for name in ("sums", "counts", "lone"):
+        hub.alter_stream_table(name, schedule="calculated", sla=None)
+    hub.sql("DELETE FROM src WHERE id = 200")
+    assert stale_in(days=2) == [], "without a promise nothing is broken"
+    hub.refresh()
 
 
 def test_a_group_appears_whole_or_not_at_all(

@@ -43,7 +43,7 @@ ModeOption = Annotated[
         "--refresh-mode",
         "--mode",
         metavar="MODE",
-        help="AUTO, INCREMENTAL, INCREMENTAL STRICT, FULL or IMMEDIATE.",
+        help="AUTO, INCREMENTAL, INCREMENTAL STRICT or FULL; IMMEDIATE is not available yet.",
     ),
 ]
 SlaOption = Annotated[

@@ -59,8 +59,8 @@ class Reach:
         )
 
     @contextmanager
-    def reading(self) -> Iterator[Hub]:
-        """An open hub for a command that only reads; it must exist."""
+    def existing(self) -> Iterator[Hub]:
+        """The open hub, which must be there: a mistyped path makes no hub."""
         path = self.hub_path()
         if not Path(path).exists():
             raise WrongUsage(f"there is no hub at {path}; `headwater init {path}` makes one")
@@ -68,8 +68,8 @@ class Reach:
             yield hub
 
     @contextmanager
-    def writing(self) -> Iterator[Hub]:
-        """An open hub for a command that changes things; a missing folder is made."""
+    def made_if_missing(self) -> Iterator[Hub]:
+        """The open hub, for a command with which a hub may begin."""
         with _connect(self.hub_path()) as hub:
             yield hub
 

@@ -227,6 +227,13 @@ class FixpointNotReached(HeadwaterError):
     advice = "let the circle remove duplicates and make no new values"
 
 
+class RefreshAwaited(HeadwaterError):
+    """The definition of a stream table was changed, its content is still that of the old one."""
+
+    code, kind, summary = "HW3007", "user", "the stream table waits for its next refresh"
+    advice = "refresh it first"
+
+
 class SourceSchemaChanged(HeadwaterError):
     """A column the query uses was dropped, renamed or retyped."""
 

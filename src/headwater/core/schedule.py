@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -43,6 +44,8 @@ _COMPACT = re.compile(r"(?:[0-9]+[smhdw])+", re.ASCII)
 _COMPACT_PART = re.compile(r"([0-9]+)([smhdw])", re.ASCII)
 _SPOKEN = re.compile(r"(?:[0-9]+\s*[a-z]+[\s,]*)+", re.ASCII)
 _SPOKEN_PART = re.compile(r"([0-9]+)\s*([a-z]+)", re.ASCII)
+_OCCURRENCES = 24
+"""So many appointments of a cron schedule are looked at for the shortest distance."""
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 _SCHEDULE_HINT = (
@@ -106,6 +109,24 @@ def is_due(schedule: Schedule, last: datetime | None, now: datetime) -> bool:
     """Whether the clock asks for a refresh at `now`."""
     due = schedule.next_due(last, now)
     return due is not None and due <= now
+
+
+def shortest_distance(schedule: Schedule) -> timedelta | None:
+    """The least time between two refreshes that a schedule asks for; None when only changes ask.
+
+    >>> shortest_distance(parse_schedule("0 6,8 * * *")) == timedelta(hours=2)
+    True
+    """
+    match schedule:
+        case Every(interval):
+            return interval
+        case Cron():
+            times = [schedule.after(_EPOCH)]
+            for _ in range(_OCCURRENCES):
+                times.append(schedule.after(times[-1]))
+            return min(later - earlier for earlier, later in pairwise(times))
+        case Calculated():
+            return None
 
 
 def parse_schedule(text: str | int | timedelta) -> Schedule:

@@ -8,6 +8,9 @@ from enum import StrEnum
 from headwater.core.errors import InvalidOption
 from headwater.core.names import TableName
 
+DIAMOND_CONSISTENCIES = ("atomic", "none")
+DIAMOND_POLICIES = ("fastest", "slowest")
+
 
 class RefreshMode(StrEnum):
     """How a stream table may be refreshed."""
@@ -26,7 +29,7 @@ class RefreshMode(StrEnum):
         try:
             return cls(word)
         except ValueError:
-            known = ", ".join(m.value for m in cls)
+            known = ", ".join(m.value for m in cls if m is not cls.IMMEDIATE)
             what = f"unknown refresh mode {text!r}"
             raise InvalidOption(what, hint=f"use one of {known}") from None
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 def layout(definition: Definition, *, unique_key: Sequence[str] = ()) -> Layout:
     """Decide which columns are stored and how rows are identified."""
-    _check_key(definition, unique_key)
-    root = physical(definition, unique_key)
+    key = _as_written(definition, unique_key)
+    root = physical(definition, key)
     return Layout(
         visible=root.visible,
         hidden=(*root.hidden, ROW_ID) if root.bag else root.hidden,
@@ -33,7 +33,7 @@ def layout(definition: Definition, *, unique_key: Sequence[str] = ()) -> Layout:
         apply=root.kind.value,
         initial=to_sql(initial_rows(root), definition.sources, pretty=True),
         kind=root.kind,
-        unique_key=tuple(unique_key),
+        unique_key=key,
     )
 
 
@@ -44,11 +44,13 @@ def initial_rows(root: Root) -> Node:
     return checked_rows(root.tree, root.key) if root.kind is LayoutKind.UNIQUE else root.tree
 
 
-def _check_key(definition: Definition, unique_key: Sequence[str]) -> None:
-    names = [name for name, _ in definition.output]
-    unknown = [k for k in unique_key if k not in names]
+def _as_written(definition: Definition, unique_key: Sequence[str]) -> tuple[str, ...]:
+    """The key in the spelling of the query: names of columns are the same in any case."""
+    names = {name.lower(): name for name, _ in definition.output}
+    unknown = [k for k in unique_key if k.lower() not in names]
     if unknown:
         raise InvalidOption(
             f"unique_key names {', '.join(unknown)}, which the query does not give",
-            hint=f"use some of {', '.join(names)}",
+            hint=f"use some of {', '.join(names.values())}",
         )
+    return tuple(names[k.lower()] for k in unique_key)

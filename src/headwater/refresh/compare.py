@@ -58,22 +58,40 @@ def compare(
         f"SELECT {keys}, 1L AS __hw_w FROM ({expected}) UNION ALL "
         f"SELECT {keys}, -1L AS __hw_w FROM ({actual})"
     )
+    differing = (
+        f"SELECT {names}, SUM(__hw_w) AS __hw_w FROM ({sides}) GROUP BY {names} "
+        "HAVING SUM(__hw_w) <> 0"
+    )
     with settings(session, _WITHOUT_CONSTRAINTS):
-        rows = engine.collect(
-            session,
-            f"SELECT {names}, SUM(__hw_w) AS __hw_w FROM ({sides}) GROUP BY {names} "
-            f"HAVING SUM(__hw_w) <> 0 LIMIT {PAIRING_LIMIT}",
-        )
+        rows = engine.collect(session, f"{differing} LIMIT {PAIRING_LIMIT + 1}")
+        if len(rows) > PAIRING_LIMIT:
+            return _beyond_pairing(engine, session, differing, rows)
     floating = [i for i, (_, kind) in enumerate(columns) if _has_floats(kind)]
     if floating and rows:
         rows = _pair_floats(rows, floating)
     missing = sum(r[-1] for r in rows if r[-1] > 0)
     unexpected = -sum(r[-1] for r in rows if r[-1] < 0)
-    sample = tuple(
+    return Difference(missing, unexpected, _sample(rows))
+
+
+def _beyond_pairing(
+    engine: Engine, session: SparkSession, differing: str, rows: Sequence[Row]
+) -> Difference:
+    """So many rows differ that none is forgiven for its last digits: never equal."""
+    (counts,) = engine.collect(
+        session,
+        "SELECT SUM(greatest(__hw_w, 0L)) AS missing, SUM(greatest(-__hw_w, 0L)) AS unexpected "
+        f"FROM ({differing})",
+    )
+    told = f"more than {PAIRING_LIMIT:,} rows differ: rounding was not looked at"
+    return Difference(counts[0], counts[1], (told, *_sample(rows)))
+
+
+def _sample(rows: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(
         f"{'missing' if r[-1] > 0 else 'unexpected'} x{abs(r[-1])}: {tuple(r[:-1])}"
         for r in rows[:SAMPLE]
     )
-    return Difference(missing, unexpected, sample)
 
 
 def _groupable(name: str, kind: str) -> str:

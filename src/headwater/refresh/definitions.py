@@ -234,7 +234,7 @@ def check_spec(spec: StreamTableSpec, resolved: Resolved) -> None:
             )
     if spec.refresh_mode is RefreshMode.IMMEDIATE:
         raise InvalidOption(
-            "refresh mode IMMEDIATE is not available",
+            "refresh mode IMMEDIATE is not available yet",
             hint="use AUTO and refresh after the write, or a short schedule",
         )
     check_mode(spec, resolved)

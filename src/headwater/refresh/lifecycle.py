@@ -112,6 +112,7 @@ def redefine(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> st
             "FULL_REFRESH_BY_ALTER",
             f"the new query of {row.name} is {kind}: its next refresh computes everything again",
         )
+        _warn_keyless(runtime, row.name, resolved)
     return kind
 
 

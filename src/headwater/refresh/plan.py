@@ -114,7 +114,7 @@ def plan_refresh(
             full_reads=full_reads,
         )
     decision = decide(situation)
-    _check_promises(row, windows, decision)
+    decision = _with_promises(row, windows, decision)
     _check_strict(row, windows, decision, strict=strict)
     planned = Planned(
         table=row.name,
@@ -221,17 +221,21 @@ def _change(name: TableName, window: Window) -> SourceChange:
     )
 
 
-def _check_promises(
+def _with_promises(
     row: StreamTableRow, windows: Mapping[TableName, Window], decision: Decision
-) -> None:
-    if not row.spec.append_only or decision.action is not Action.INCREMENTAL:
-        return
-    for name, window in windows.items():
-        if window.kind is Kind.MIXED and row.spec.refresh_mode is not RefreshMode.AUTO:
-            raise AppendOnlyViolated(
-                f"{row.name} is append-only, but {name} had deletes or updates",
-                hint="alter the stream table with append_only=False, or refresh with full=True",
-            )
+) -> Decision:
+    """Look at a delta of an append-only table: more than new rows fail, or are told in AUTO."""
+    broken = [str(name) for name, window in windows.items() if window.kind is Kind.MIXED]
+    if not row.spec.append_only or decision.action is not Action.INCREMENTAL or not broken:
+        return decision
+    told = f"{row.name} is append-only, but {', '.join(broken)} had deletes or updates"
+    if row.spec.refresh_mode is not RefreshMode.AUTO:
+        raise AppendOnlyViolated(
+            told, hint="alter the stream table with append_only=False, or refresh with full=True"
+        )
+    return replace(
+        decision, reason_code="APPEND_ONLY_BROKEN", reason=f"{told}: they are applied as well"
+    )
 
 
 def _is_strict(row: StreamTableRow, *, strict: bool | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headwater.core.errors import StorageDamaged
+from headwater.core.errors import RefreshAwaited, StorageDamaged
 from headwater.core.names import quote
 from headwater.core.results import VerifyReport
 from headwater.refresh.compare import compare
@@ -40,6 +40,11 @@ def verify(runtime: Runtime, name: TableName, version: int | None = None) -> Ver
     if frontier is None:
         raise StorageDamaged(
             f"{name} has no content of its own to verify", hint=f"refresh {name} first"
+        )
+    if row.needs_reinit and head.definition_hash != row.definition_hash:
+        raise RefreshAwaited(
+            f"the content of {name} is older than its definition: {row.reinit_reason}",
+            hint=f"refresh {name}, then verify it",
         )
     resolved = resolved_for(runtime, row)
     expected = oracle(runtime, resolved, view).at(frontier)

@@ -23,6 +23,7 @@ from headwater.observe.advice import Past, schedule_advice, sla_row
 from headwater.observe.health import Facts, health
 from headwater.scheduler.daemon import leader_of
 from headwater.scheduler.ledger import shape_of
+from headwater.scheduler.staleness import stale_tables
 from headwater.scheduler.tick_budget import Budget
 from headwater.scheduler.watch import Watch
 
@@ -34,11 +35,6 @@ if TYPE_CHECKING:
     from headwater.refresh.runtime import Runtime
 
 GROWING_ROWS = 10_000
-_STALE = 2
-"""A stream table is stale when it is behind for so many times its schedule."""
-
-_SETTLED = timedelta(seconds=60)
-"""How long a table without a schedule of its own may be behind."""
 
 
 def units(runtime: Runtime) -> tuple[UnitRow, ...]:
@@ -153,7 +149,7 @@ def health_check(runtime: Runtime) -> tuple[HealthRow, ...]:
             scheduler_running=leader_of(runtime)[1],
             failing=_names(o for o in outlines if o.status is Status.ERROR),
             suspended=_names(o for o in outlines if o.status is Status.SUSPENDED),
-            stale=_names(o for o in outlines if _is_stale(runtime, o, behind)),
+            stale=tuple(map(str, stale_tables(runtime, outlines))),
             needs_reinit=_names(o for o in outlines if o.needs_reinit),
             repeated_errors=_names(o for o in outlines if o.errors),
             growing=_names(o for o in outlines if behind.get(o.name, 0) > GROWING_ROWS),
@@ -180,17 +176,6 @@ def _behind(runtime: Runtime, outlines: tuple[Outline, ...]) -> dict[TableName, 
                 waiting = watch.pending_rows(source, known.snapshot_id if known else None)
                 rows[outline.name] = rows.get(outline.name, 0) + waiting
     return rows
-
-
-def _is_stale(runtime: Runtime, outline: Outline, behind: dict[TableName, int]) -> bool:
-    if outline.name not in behind or outline.status is Status.SUSPENDED:
-        return False
-    schedule = parse_schedule(outline.schedule)
-    allowed = schedule.interval * _STALE if isinstance(schedule, Every) else _SETTLED
-    if outline.deadline_ms is not None:
-        allowed = timedelta(milliseconds=outline.deadline_ms)
-    last = outline.last_refresh_at
-    return last is None or runtime.clock() - last > allowed
 
 
 def _past(runtime: Runtime) -> dict[TableName, Past]:

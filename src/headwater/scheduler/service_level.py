@@ -1,4 +1,4 @@
-"""The tier that a service level needs when it is declared."""
+"""What the scheduler asks of a declaration: a schedule not too short, the tier an SLA needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from headwater.core.schedule import parse_schedule, parse_sla
+from headwater.core.errors import InvalidOption
+from headwater.core.schedule import format_duration, parse_schedule, parse_sla, shortest_distance
 from headwater.scheduler.tick_sla import first_tier
 from headwater.scheduler.tick_state import Limits, TableState
 
@@ -15,6 +16,18 @@ if TYPE_CHECKING:
     from headwater.refresh.runtime import Runtime
 
 _MEAN_OF_LAST = 100
+
+
+def check_schedule(runtime: Runtime, spec: StreamTableSpec) -> None:
+    """Refuse a schedule that asks more often than the hub allows."""
+    shortest = shortest_distance(parse_schedule(spec.schedule))
+    least = timedelta(seconds=int(runtime.setting("min_schedule_seconds")))
+    if shortest is not None and shortest < least:
+        raise InvalidOption(
+            f"schedule {spec.schedule!r} asks for a refresh every {format_duration(shortest)}, "
+            f"min_schedule_seconds allows one every {format_duration(least)}",
+            hint="give a longer schedule, or set min_schedule_seconds lower",
+        )
 
 
 def with_tier(runtime: Runtime, spec: StreamTableSpec) -> StreamTableSpec:

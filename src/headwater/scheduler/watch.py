@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from headwater.catalog.batches import OpenBatches
@@ -79,6 +80,23 @@ class Watch:
             metadata = self.view().metadata(name)
             self._rows_between[key] = _rows_between(metadata, since, version.snapshot_id)
         return self._rows_between[key]
+
+    def moved_at(self, name: TableName, since: int | None) -> datetime | None:
+        """When the first change after a version was made; None when there is none.
+
+        Where commits have expired it is the newest one: the change waits at least since then.
+        """
+        version = self.version(name)
+        if version is None or version.snapshot_id in (None, since):
+            return None
+        metadata = self.view().metadata(name)
+        if metadata is None:
+            return None
+        between = metadata.snapshots_between(since, version.snapshot_id)
+        if between is None:
+            between = tuple(metadata.ancestry(version.snapshot_id))[:1]
+        times = [s.timestamp_ms for s in between if s.operation != "replace"]
+        return datetime.fromtimestamp(min(times) / 1000, UTC) if times else None
 
     def _read(self, name: TableName) -> SourceVersion | None:
         try:

@@ -17,6 +17,8 @@ from sqlglot.errors import SqlglotError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sqlglot.tokenizer_core import Token
+
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
@@ -26,10 +28,11 @@ class TableReference:
 
     Attributes:
         start: offset of the first character of the name.
-        end: offset after the name, and after its VERSION or TIMESTAMP clause.
+        end: offset after the name, and after its clauses that belong before an alias.
         parts: the name as written, without quotes, outermost part first.
         aliased: whether an alias follows.
         travel: the VERSION or TIMESTAMP clause as written, or empty.
+        sample: the TABLESAMPLE clause as written where no alias follows, or empty.
     """
 
     start: int
@@ -37,6 +40,7 @@ class TableReference:
     parts: tuple[str, ...]
     aliased: bool
     travel: str = ""
+    sample: str = ""
 
     @property
     def name(self) -> str:
@@ -101,7 +105,8 @@ def substituted(text: str, replace: Callable[[TableReference], str | None]) -> S
         if relation is None:
             continue
         if not reference.aliased:
-            relation = f"{relation} AS `{reference.name.replace('`', '``')}`"
+            sample = f" {reference.sample}" if reference.sample else ""
+            relation = f"{relation}{sample} AS `{reference.name.replace('`', '``')}`"
         edits.append((reference.start, reference.end, relation))
     pieces, at = [], 0
     for start, end, relation in edits:
@@ -139,15 +144,40 @@ def _reference(text: str, table: exp.Table) -> TableReference | None:
     if table.args.get("version") is not None:
         travel = _travel_clause(text, end)
         end += len(travel)
+    sample = ""
+    if table.args.get("sample") is not None and not table.alias:
+        sample = _sample_clause(text, end)
+        end += len(sample)
     return TableReference(
-        start, end, tuple(p.name for p in table.parts), bool(table.alias), travel.strip()
+        start,
+        end,
+        tuple(p.name for p in table.parts),
+        bool(table.alias),
+        travel.strip(),
+        sample.strip(),
     )
 
 
 def _travel_clause(text: str, at: int) -> str:
     """The time travel clause that starts at `at`: up to the end of its literal."""
-    tokens = sqlglot.tokenize(text[at:], read="spark")
-    for token in tokens:
+    for token in _tokens(text, at):
         if token.token_type in (sqlglot.TokenType.NUMBER, sqlglot.TokenType.STRING):
             return text[at : at + token.end + 1]
     return ""
+
+
+def _sample_clause(text: str, at: int) -> str:
+    """The TABLESAMPLE clause that starts at `at`, and the REPEATABLE after it."""
+    depth, end = 0, at
+    for token in _tokens(text, at):
+        word = token.text.upper()
+        if depth == 0 and word not in ("TABLESAMPLE", "REPEATABLE", "("):
+            break
+        depth += (word == "(") - (word == ")")
+        if depth == 0 and word == ")":
+            end = at + token.end + 1
+    return text[at:end]
+
+
+def _tokens(text: str, at: int) -> list[Token]:
+    return sqlglot.tokenize(text[at:], read="spark")

@@ -14,7 +14,13 @@ from headwater.core.schedule import (
     parse_schedule,
     parse_sla,
 )
-from headwater.core.spec import RefreshMode, Status, Tier
+from headwater.core.spec import (
+    DIAMOND_CONSISTENCIES,
+    DIAMOND_POLICIES,
+    RefreshMode,
+    Status,
+    Tier,
+)
 from headwater.core.spelling import nearest
 from headwater.sql.statement_reader import Reader
 from headwater.sql.statement_tokens import Kind
@@ -47,6 +53,7 @@ def read_clauses(reader: Reader) -> dict[str, OptionValue]:
     options: dict[str, OptionValue] = {}
     while (clause := _take_clause(reader, options, _CREATE)) is not None:
         reader.take_symbol("=")
+        reader.mark(clause.option)
         options[clause.option] = clause.read(reader)
     return options
 
@@ -64,6 +71,7 @@ def read_settable(reader: Reader) -> dict[str, OptionValue]:
         if clause is None:
             raise unknown_clause(reader, "an option", _ALTER)
         reader.expect_symbol("=")
+        reader.mark(clause.option)
         empty = clause.nullable and reader.take("NULL")
         options[clause.option] = _EMPTY.get(clause.option) if empty else clause.read(reader)
         if not reader.take_symbol(","):
@@ -222,8 +230,16 @@ _SHARED = (
     Clause("tier", ("TIER",), _one_of("tier", tuple(t.value for t in Tier)), nullable=True),
     Clause("unique_key", ("UNIQUE KEY", "UNIQUE_KEY"), _names, nullable=True),
     Clause("append_only", ("APPEND ONLY", "APPEND_ONLY"), _flag),
-    Clause("diamond_consistency", ("DIAMOND_CONSISTENCY",), _word_or_text),
-    Clause("diamond_schedule_policy", ("DIAMOND_SCHEDULE_POLICY",), _word_or_text),
+    Clause(
+        "diamond_consistency",
+        ("DIAMOND_CONSISTENCY",),
+        _one_of("diamond consistency", DIAMOND_CONSISTENCIES),
+    ),
+    Clause(
+        "diamond_schedule_policy",
+        ("DIAMOND_SCHEDULE_POLICY",),
+        _one_of("diamond schedule policy", DIAMOND_POLICIES),
+    ),
     Clause("comment", ("COMMENT",), _text, nullable=True),
     Clause("tags", ("TAGS",), _names, nullable=True),
 )

@@ -28,6 +28,12 @@ class Reader:
         self.text = text
         self._tokens = tokens(text)
         self._at = 0
+        self.marks: dict[str, int] = {}
+
+    def mark(self, part: str) -> None:
+        """Remember where a part of the statement begins: at the next token."""
+        token = self.peek()
+        self.marks[part] = token.start if token is not None else len(self.text.rstrip())
 
     def peek(self) -> Token | None:
         """The next token, None at the end."""
@@ -92,6 +98,7 @@ class Reader:
             InvalidName: the parts do not make a valid name.
         """
         first = self.peek()
+        self.mark("name")
         if self.sees("AS"):
             raise self.fail("a table name")
         parts = [self.name("a table name")]

@@ -26,9 +26,16 @@ class QueryText:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Base of all statements; `text` is the whole statement as written."""
+    """Base of all statements.
+
+    Attributes:
+        text: the whole statement as written.
+        marks: where the parts stand that an error may be about: offsets of `name`, `function`, of
+            the values of options, and of arguments by number or name.
+    """
 
     text: str
+    marks: Mapping[str, int] = field(default_factory=dict, kw_only=True, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

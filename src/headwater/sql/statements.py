@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from headwater.core.errors import HeadwaterError, Place
+from headwater.core.errors import (
+    HasDependents,
+    HeadwaterError,
+    InvalidOption,
+    Place,
+    StreamTableExists,
+    StreamTableNotFound,
+    StreamTableSuspended,
+)
 from headwater.sql.statement_options import read_clauses, read_settable, unknown_clause
 from headwater.sql.statement_reader import Reader
-from headwater.sql.statement_tokens import leading, split_statements
+from headwater.sql.statement_tokens import leading, place_at, split_statements
 from headwater.sql.statement_types import (
     EXPLAIN_WHATS,
     AlterStreamTable,
@@ -60,6 +68,7 @@ E = TypeVar("E", bound=HeadwaterError)
 
 _KINDS = (("STREAM", "TABLE"), ("MATERIALIZED", "VIEW"), ("DYNAMIC", "TABLE"))
 _OPENERS = frozenset(kind[0] for kind in _KINDS)
+_ABOUT_NAMES = (HasDependents, StreamTableExists, StreamTableNotFound, StreamTableSuspended)
 _LEAD_LENGTH = 7  # EXPLAIN DELTA CREATE OR REPLACE STREAM TABLE
 
 
@@ -90,16 +99,40 @@ def shift_place(place: Place, query: QueryText) -> Place:
 
 
 def shift(error: E, statement: Statement) -> E:
-    """Move an error inside the query of a statement to its place in the whole statement.
+    """Move an error to its place in the whole statement.
 
-    The error is changed and returned, ready for `raise`. Errors without a place, and errors about
-    another text (a view, a statement already shifted to), stay as they are.
+    The error is changed and returned, ready for `raise`. One inside the query is moved there; one
+    without a place gets that of the name, the option or the argument it is about. Errors about
+    another text (a view, a statement already shifted to) stay as they are.
     """
+    if error.place is None:
+        mark = _mark_of(error, statement)
+        if mark is not None:
+            error.place, error.sql = place_at(statement.text, statement.marks[mark]), statement.text
+        return error
     query = query_of(statement)
-    about_query = query is not None and (error.sql is None or error.sql.strip() == query.text)
-    if query is not None and about_query and error.place is not None:
+    if query is not None and (error.sql is None or error.sql.strip() == query.text):
         error.place, error.sql = shift_place(error.place, query), statement.text
     return error
+
+
+def _mark_of(error: HeadwaterError, statement: Statement) -> str | None:
+    """The part of a statement that an error without a place is about."""
+    if isinstance(statement, CallFunction):
+        return _argument_of(error, statement) or "function"
+    if isinstance(error, _ABOUT_NAMES):
+        return "name" if "name" in statement.marks else None
+    if isinstance(error, InvalidOption):
+        return next((m for m in statement.marks if m != "name" and m in error.what), None)
+    return None
+
+
+def _argument_of(error: HeadwaterError, call: CallFunction) -> str | None:
+    given = {**{str(i): value for i, value in enumerate(call.arguments)}, **call.named}
+    for mark, value in given.items():
+        if (isinstance(value, str) and value and value in error.what) or repr(mark) in error.what:
+            return mark
+    return None
 
 
 def _create(reader: Reader) -> CreateStreamTable:
@@ -115,7 +148,9 @@ def _create(reader: Reader) -> CreateStreamTable:
         options["initialize"] = False
     query = reader.query()
     reader.end()
-    return CreateStreamTable(reader.text, name, query, options, or_replace, if_not_exists)
+    return CreateStreamTable(
+        reader.text, name, query, options, or_replace, if_not_exists, marks=reader.marks
+    )
 
 
 def _missing_as(reader: Reader) -> Exception:
@@ -129,13 +164,15 @@ def _alter(reader: Reader) -> Statement:
     _expect_kind(reader)
     name = reader.table()
     if reader.take("SET"):
-        statement: Statement = AlterStreamTable(reader.text, name, read_settable(reader))
+        statement: Statement = AlterStreamTable(
+            reader.text, name, read_settable(reader), marks=reader.marks
+        )
     elif reader.take("AS"):
-        statement = AlterStreamTable(reader.text, name, query=reader.query())
+        statement = AlterStreamTable(reader.text, name, query=reader.query(), marks=reader.marks)
     elif reader.take("SUSPEND"):
-        statement = SuspendStreamTable(reader.text, name)
+        statement = SuspendStreamTable(reader.text, name, marks=reader.marks)
     elif reader.take("RESUME"):
-        statement = ResumeStreamTable(reader.text, name)
+        statement = ResumeStreamTable(reader.text, name, marks=reader.marks)
     else:
         raise reader.fail("SET (…), AS and a query, SUSPEND or RESUME")
     reader.end()
@@ -149,7 +186,7 @@ def _drop(reader: Reader) -> DropStreamTable:
     name = reader.table()
     cascade = reader.take("CASCADE")
     reader.end("CASCADE or the end of the statement")
-    return DropStreamTable(reader.text, name, if_exists, cascade)
+    return DropStreamTable(reader.text, name, if_exists, cascade, marks=reader.marks)
 
 
 def _refresh(reader: Reader) -> RefreshStreamTable:
@@ -158,7 +195,7 @@ def _refresh(reader: Reader) -> RefreshStreamTable:
     name = reader.table()
     full = reader.take("FULL")
     reader.end("FULL or the end of the statement")
-    return RefreshStreamTable(reader.text, name, full)
+    return RefreshStreamTable(reader.text, name, full, marks=reader.marks)
 
 
 def _show(reader: Reader) -> ShowStreamTables:
@@ -175,19 +212,21 @@ def _describe(reader: Reader) -> DescribeStreamTable:
     _expect_kind(reader)
     name = reader.table()
     reader.end()
-    return DescribeStreamTable(reader.text, name)
+    return DescribeStreamTable(reader.text, name, marks=reader.marks)
 
 
 def _explain(reader: Reader) -> ExplainStreamTable | ExplainCreate:
     reader.expect("EXPLAIN")
     what = _explain_what(reader)
     if reader.sees("CREATE"):
-        return ExplainCreate(reader.text, _create(reader), what or EXPLAIN_WHATS[0])
+        return ExplainCreate(
+            reader.text, _create(reader), what or EXPLAIN_WHATS[0], marks=reader.marks
+        )
     _expect_kind(reader)
     name = reader.table()
     what = what or _explain_what(reader)
     reader.end(f"{', '.join(w.upper() for w in EXPLAIN_WHATS)} or the end of the statement")
-    return ExplainStreamTable(reader.text, name, what or EXPLAIN_WHATS[0])
+    return ExplainStreamTable(reader.text, name, what or EXPLAIN_WHATS[0], marks=reader.marks)
 
 
 def _explain_what(reader: Reader) -> str:
@@ -198,6 +237,7 @@ def _call(reader: Reader) -> CallFunction:
     reader.expect("CALL")
     reader.name("headwater")
     reader.expect_symbol(".")
+    reader.mark("function")
     function = reader.name("the name of a function").lower()
     reader.expect_symbol("(")
     arguments: list[Argument] = []
@@ -207,11 +247,12 @@ def _call(reader: Reader) -> CallFunction:
             reader.expect_symbol(",", instead="',' or ')'")
         _read_argument(reader, arguments, named)
     reader.end()
-    return CallFunction(reader.text, function, tuple(arguments), named)
+    return CallFunction(reader.text, function, tuple(arguments), named, marks=reader.marks)
 
 
 def _read_argument(reader: Reader, arguments: list[Argument], named: dict[str, Argument]) -> None:
     token = reader.peek()
+    reader.mark(str(len(arguments)))
     name = reader.argument_name()
     if name is None:
         if named:
@@ -220,6 +261,7 @@ def _read_argument(reader: Reader, arguments: list[Argument], named: dict[str, A
         return
     if name in named:
         raise reader.error(f"the argument {name} is given twice", at=token, hint="keep one")
+    reader.marks[name] = reader.marks.pop(str(len(arguments)))
     named[name] = reader.argument()
 
 

@@ -51,7 +51,7 @@ def refresh(
     """
     reach = Reach.of(ctx, hub, form)
     chosen = selection or ["*"]
-    with reach.writing() as connection, reach.out.progress("Looking for changes …") as tell:
+    with reach.existing() as connection, reach.out.progress("Looking for changes …") as tell:
         stop = connection.subscribe(lambda event: tell(f"Refreshing {event.table} …"))
         try:
             results = connection.refresh(chosen, full=full, strict=strict or None)
@@ -82,7 +82,7 @@ def verify(
     """
     reach = Reach.of(ctx, hub, form)
     reports = []
-    with reach.writing() as connection:
+    with reach.existing() as connection:
         chosen = names or [row.name for row in connection.status() if row.is_populated]
         for name in chosen:
             with reach.out.progress(f"Verifying {name} …"):

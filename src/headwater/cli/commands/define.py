@@ -90,7 +90,7 @@ def create(
             raise WrongUsage("there is no statement in the text")
     else:
         pieces = [_one_piece(read_script(query, file, what="the query"))]
-    with reach.writing() as connection:
+    with reach.made_if_missing() as connection:
         names = []
         for piece in pieces:
             with piece.located(), reach.out.progress("Creating …"):
@@ -144,7 +144,7 @@ def alter(
     )
     if not given and not resume:
         raise WrongUsage("nothing to change: give at least one option")
-    with reach.writing() as connection:
+    with reach.existing() as connection:
         with reach.out.progress(f"Changing {name} …"):
             if given:
                 connection.alter_stream_table(name, **given)
@@ -175,7 +175,7 @@ def drop(
       headwater drop orders_clean --cascade
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.writing() as connection:
+    with reach.existing() as connection:
         for name in names:
             try:
                 with reach.out.progress(f"Dropping {name} …"):

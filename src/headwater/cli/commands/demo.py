@@ -36,7 +36,7 @@ def demo(ctx: typer.Context, hub: HubOption = None) -> None:
     path = hub or (ctx.obj.hub if isinstance(ctx.obj, Globals) else None)
     with _folder(path) as where:
         reach = Reach(where, Output(Format.TABLE))
-        with reach.writing() as connection:
+        with reach.made_if_missing() as connection:
             equal = Demo(connection, reach.out).run(path or "a temporary folder")
     if not equal:
         raise typer.Exit(1)

@@ -58,7 +58,7 @@ def _checks(reach: Reach, spark: bool) -> Iterator[Check]:
         yield checks.Check("WARN", "hub", "none is given", remedy)
         return
     yield checks.Check("OK", "hub", path)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         yield from checks.lake(connection.lake)
         if spark:
             with reach.out.progress("Starting Spark …"):

@@ -41,7 +41,7 @@ def cache(
       headwater cache --clear
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         if clear:
             removed = connection.clear_caches()
             reach.out.note(f"{removed} entries were removed from the catalog")
@@ -65,6 +65,6 @@ def maintain(
       headwater maintain totals
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.writing() as connection, reach.out.progress("Maintaining …"):
+    with reach.existing() as connection, reach.out.progress("Maintaining …"):
         rows = connection.maintain(name)
     reach.out.rows(rows, _MAINTAIN, empty="there are no stream tables")

@@ -67,7 +67,7 @@ def list_(ctx: typer.Context, hub: HubOption = None, form: FormatOption = None) 
       headwater list --format json
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         rows = connection.status()
     reach.out.rows(rows, _LIST, empty=_NO_TABLES)
 
@@ -77,20 +77,24 @@ def status(
 ) -> None:
     """Show how fresh and healthy stream tables are.
 
-    The exit code is 3 when one of them failed or has to be built again.
+    The exit code is 3 when one of them is suspended, failed or has to be built again, or when it
+    is stale: a change waits for it longer than its schedule or SLA allow.
 
     Example:
       headwater status
       headwater status totals
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         rows = connection.status(name)
+        stale = set(connection.stale_tables()) & {row.name for row in rows}
     if name is not None and len(rows) == 1:
         reach.out.details(rows[0])
     else:
         reach.out.rows(rows, _STATUS, empty=_NO_TABLES)
-    if not _all_healthy(rows):
+    for late in sorted(stale):
+        reach.out.note(f"{late} is stale: a change waits longer than its schedule or SLA allow")
+    if stale or not _all_healthy(rows):
         raise typer.Exit(UNHEALTHY)
 
 
@@ -107,7 +111,7 @@ def history(
       headwater history totals --limit 5
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         rows = connection.history(name, limit=limit)
     reach.out.rows(rows, _HISTORY, empty="there are no refreshes yet")
 
@@ -142,7 +146,7 @@ def explain(
     text = text.removesuffix(";")
     statement = parse_statement(text)
     query = query_of(statement) if statement is not None else None
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         try:
             explanation = connection.explain(query.text if query else text, what=what.value)
         except HeadwaterError as error:
@@ -169,11 +173,14 @@ def settings(
       headwater settings
       headwater settings max_parallel_workers 4
     """
+    from headwater.settings import OLDER_NAMES
+
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         if name is not None and value is not None:
             connection.set(name, value)
         known = connection.settings()
+    name = name if name is None else OLDER_NAMES.get(name, name)
     if name is not None and name not in known:
         guess = nearest(name, known)
         hint = f"did you mean {guess}?" if guess else "`headwater settings` lists them"
@@ -193,5 +200,6 @@ def settings(
 
 def _all_healthy(rows: Iterable[StatusRow]) -> bool:
     return not any(
-        row.status == "ERROR" or row.needs_reinit or row.consecutive_errors for row in rows
+        row.status in ("ERROR", "SUSPENDED") or row.needs_reinit or row.consecutive_errors
+        for row in rows
     )

@@ -61,7 +61,7 @@ def run(ctx: typer.Context, hub: HubOption = None, form: FormatOption = None) ->
     """
     reach = Reach.of(ctx, hub, form)
     stop = threading.Event()
-    with reach.writing() as connection:
+    with reach.existing() as connection:
         from headwater.observe.logs import configured
 
         log = configured(str(connection.settings()["log_format"].value))
@@ -95,7 +95,7 @@ def tick(
       headwater tick --all
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.writing() as connection, reach.out.progress("Looking for changes …") as tell:
+    with reach.existing() as connection, reach.out.progress("Looking for changes …") as tell:
         end = connection.subscribe(lambda event: tell(f"Refreshing {event.table} …"))
         report = connection.tick()
         end()
@@ -121,7 +121,7 @@ def jobs(
       headwater jobs --age 3600
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         rows = connection.parallel_job_status(age)
     reach.out.rows(rows, _JOBS, empty="there are no jobs")
 
@@ -133,7 +133,7 @@ def workers(ctx: typer.Context, hub: HubOption = None, form: FormatOption = None
       headwater workers
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         rows = connection.worker_allocation_status()
     reach.out.rows(rows, _WORKERS)
 
@@ -147,7 +147,7 @@ def health(ctx: typer.Context, hub: HubOption = None, form: FormatOption = None)
       headwater health --format json
     """
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         rows = connection.health_check()
     reach.out.rows(rows, _HEALTH)
     if any(row.severity != "OK" for row in rows):
@@ -172,7 +172,7 @@ def graph(
     from headwater.graph.drawing import dot, mermaid
 
     reach = Reach.of(ctx, hub, form)
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         if drawing is Drawing.UNITS:
             found = connection.units()
             reach.out.rows(found, ("kind", "members", "key"), empty="there are no stream tables")

@@ -49,7 +49,7 @@ def sql(
     pieces = read_script(text, file, what="the SQL").statements()
     if not pieces:
         raise WrongUsage("there is no statement in the text")
-    with reach.writing() as connection:
+    with reach.made_if_missing() as connection:
         for piece in pieces:
             with piece.located(), reach.out.progress("Running SQL …"):
                 columns, rows, more = _fetch(connection, piece.text, limit)
@@ -107,7 +107,7 @@ def validate(
     scripts += [read_file(path) for path in files or []]
     if not scripts:
         scripts = [read_script(None, None, what="the queries")]
-    with reach.reading() as connection:
+    with reach.existing() as connection:
         judged = [
             found
             for script in scripts
