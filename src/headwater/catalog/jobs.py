@@ -162,7 +162,7 @@ class Jobs:
             owner: who runs it.
             ttl: how long it may run before it is renewed.
             job_id: the job asked for.
-            pid: the process that runs it; None is this one.
+            pid: the process that runs it; None when no process could take it.
             within: whether another one may run; hubs that share the database ask one by one.
             now: the time to count from; None asks the database.
         """
@@ -182,7 +182,7 @@ class Jobs:
                 .where(_J.c.job_id == found)
                 .values(
                     status=JobStatus.RUNNING,
-                    worker_pid=os.getpid() if pid is None else pid,
+                    worker_pid=pid,
                     started_at=at,
                     lease_owner=owner,
                     lease_token=_J.c.lease_token + 1,

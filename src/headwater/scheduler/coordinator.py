@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from headwater.catalog.owners import is_gone, process_of
 from headwater.catalog.schedule_states import FuseState
-from headwater.core.errors import HeadwaterError, StreamTableNotFound
+from headwater.core.errors import HeadwaterError
 from headwater.core.names import TableName
 from headwater.core.reports import TickChoice, TickReport
 from headwater.core.schedule import Every
@@ -77,6 +77,7 @@ class Coordinator:
         self._recorder = Recorder(runtime, self._ledger)
         self._dispatcher = Dispatcher(runtime)
         self._retries: dict[str, Retry] = {}
+        self._chosen: dict[TableName, datetime | None] = {}
         self._pressure: Mapping[TableName, int] = {}
         self._source_rows: Mapping[TableName, int] = {}
         self._mean = timedelta(0)
@@ -108,9 +109,11 @@ class Coordinator:
         started = time.perf_counter()
         at = now or self._runtime.clock()
         self._read_settings()
+        self._dispatcher.write_down()
         self._dispatcher.rest()
         self._reap()
         limits = self._limits()
+        self._forget_choices(limits)
         made = self._decide(at, limits)
         self._round = Round(at, None, made)
         self._remember(made, at, limits)
@@ -149,8 +152,14 @@ class Coordinator:
         self._reap()
         ended = self._dispatcher.start()
         ended += self._dispatcher.wait(0.0 if ended else seconds)
+        failed: Exception | None = None
         for entry, result in ended:
-            self._end(entry, result)
+            try:
+                self._end(entry, result)
+            except Exception as error:  # the others have ended all the same
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     def close(self) -> None:
         """Give up what waits; what runs goes on to its end."""
@@ -176,11 +185,19 @@ class Coordinator:
         self._pressure = made.pressure
         for name, choice in made.choices.items():
             if choice.refresh:
+                self._chosen.setdefault(name, self._ledger.tables[name].last_at)
                 self._ledger.change(name, limits, last_at=now)
         for name in made.looked:
             self._ledger.change(name, limits, last_at=now)
-            with suppress(StreamTableNotFound):  # dropped meanwhile
-                self._runtime.store.tables.update(name, last_refresh_at=now)
+        if made.looked:
+            looked = [self._ledger.outlines[name].id for name in made.looked]
+            self._runtime.store.tables.looked(looked, now)
+
+    def _forget_choices(self, limits: Limits) -> None:
+        """What was chosen and did not run is as due as it was before."""
+        at_work = self._dispatcher.queue.members
+        for name in self._chosen.keys() - at_work:
+            self._ledger.change(name, limits, last_at=self._chosen.pop(name))
 
     def _queue(self, begun: Round) -> None:
         versions = self._vector(begun.made)
@@ -190,11 +207,15 @@ class Coordinator:
         begun.tick = self._runtime.store.ticks.begin(shown, len(keys))
         pins = bool(self._runtime.setting("tick_watermark_enabled"))
         shared = ExitStack()
-        runtime = shared.enter_context(self._sharing(begun.made))
-        pinned = Pinned(begun.tick, begun.now, versions if pins else None, runtime, shared)
-        mode = str(self._runtime.setting("parallel_refresh_mode"))
-        self._runtime.events.emit(TickEvent("*", begun.tick, keys, mode))
-        self._dispatcher.add(begun.made.runs, self._ledger.shape, self._turn, pinned)
+        try:
+            runtime = shared.enter_context(self._sharing(begun.made))
+            pinned = Pinned(begun.tick, begun.now, versions if pins else None, runtime, shared)
+            mode = str(self._runtime.setting("parallel_refresh_mode"))
+            self._runtime.events.emit(TickEvent("*", begun.tick, keys, mode))
+            self._dispatcher.add(begun.made.runs, self._ledger.shape, self._turn, pinned)
+        except BaseException:
+            shared.close()
+            raise
 
     @contextmanager
     def _sharing(self, made: Decisions) -> Iterator[Runtime]:
@@ -205,7 +226,7 @@ class Coordinator:
         if max(read.values(), default=0) < 2 or self._dispatcher.in_processes:
             yield self._runtime
             return
-        rows = [row for row in self._runtime.store.tables.all() if row.name in chosen]
+        rows = self._runtime.store.tables.readable({outline.id for outline in outlines})
         with sharing(self._runtime, rows) as together:
             yield together
 
@@ -217,9 +238,22 @@ class Coordinator:
         return {base: version for base, version in found.items() if version is not None}
 
     def _end(self, entry: Entry, result: UnitResult) -> None:
-        now, limits = self._runtime.clock(), self._limits()
-        pinned = self._dispatcher.pinned(entry)
+        now, pinned = self._runtime.clock(), self._dispatcher.pinned(entry)
         held = self._dispatcher.end(entry, result)
+        self._retry(entry, result.error, now)
+        for name in entry.run.members:
+            self._chosen.pop(name, None)
+        if result.error is not None:
+            self.metrics.count("headwater_refresh_failures_total")
+        lost = f"{result.failed} failed in this tick, and it reads from it"
+        choice = Choice(False, "UPSTREAM_FAILED", lost)
+        choices = {name: choice for e in held for name in e.run.members}
+        if self._round is not None:
+            self._round.results += result.results
+            self._round.held |= choices
+            if result.error is not None:
+                self._round.errors[str(result.failed)] = str(result.error)
+        limits = self._limits()
         self._ledger.refreshed(entry.run.members, pinned.at, limits)
         for each in result.results:
             name = TableName.parse(each.name)
@@ -228,19 +262,8 @@ class Coordinator:
             if name in self._ledger.tables and self._ledger.tables[name].fuse_passes:
                 identifier = self._ledger.outlines[name].id
                 self._runtime.store.schedule.set_fuse(identifier, FuseState.ARMED)
-        self._retry(entry, result.error, now)
-        if result.error is not None:
-            self.metrics.count("headwater_refresh_failures_total")
-        lost = f"{result.failed} failed in this tick, and it reads from it"
-        choice = Choice(False, "UPSTREAM_FAILED", lost)
-        choices = {name: choice for e in held for name in e.run.members}
         if choices:
             self._recorder.held_back(choices, now)
-        if self._round is not None:
-            self._round.results += result.results
-            self._round.held |= choices
-            if result.error is not None:
-                self._round.errors[str(result.failed)] = str(result.error)
 
     def _retry(self, entry: Entry, error: HeadwaterError | None, now: datetime) -> None:
         retry = None
