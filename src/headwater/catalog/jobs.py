@@ -242,12 +242,15 @@ class Jobs:
         A running job becomes a failed attempt; a queued one is cancelled, its scheduler is gone.
         """
         detail = "the worker did not renew its lease"
+        with self._database.read() as connection:
+            # Before the wait for the catalog, in which nobody else could renew a lease either.
+            asked = now or self._database.now(connection)
         with self._database.write() as connection:
             at = now or self._database.now(connection)
             query = select(_J).where(_J.c.hub == self._hub, _J.c.status.in_(_ALIVE))
             lost = []
             for job in [_read(row) for row in connection.execute(query.with_for_update())]:
-                if not _is_lost(job, at, is_gone):
+                if not _is_lost(job, asked, is_gone):
                     continue
                 running = job.status is JobStatus.RUNNING
                 status = JobStatus.RETRYABLE_FAILED if running else JobStatus.CANCELLED

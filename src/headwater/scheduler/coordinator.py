@@ -13,24 +13,23 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from headwater.catalog.owners import is_gone, process_of
+from headwater.catalog.owners import is_gone
 from headwater.catalog.schedule_states import FuseState
-from headwater.core.errors import HeadwaterError
+from headwater.core.errors import HeadwaterError, RunInterrupted
 from headwater.core.names import TableName
 from headwater.core.reports import TickChoice, TickReport
 from headwater.core.schedule import Every
-from headwater.core.spec import Status
-from headwater.observe.events import TickEvent
+from headwater.observe.events import TickEvent, WarningEvent
 from headwater.observe.metrics import Metrics
-from headwater.refresh.recover import recover_unrecorded
 from headwater.refresh.scans import sharing
 from headwater.refresh.together import complete_intents
 from headwater.scheduler.dispatcher import Dispatcher
 from headwater.scheduler.in_flight import Pinned
 from headwater.scheduler.ledger import Ledger
+from headwater.scheduler.lost_jobs import recover_job
 from headwater.scheduler.recording import Recorder
 from headwater.scheduler.tick import tick
-from headwater.scheduler.tick_budget import MAX_ATTEMPTS, retry_after
+from headwater.scheduler.tick_budget import retry_after
 from headwater.scheduler.tick_state import Choice, Decisions, Limits, Retry
 from headwater.scheduler.watch import Watch
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from headwater.catalog.jobs import Job
     from headwater.core.frontier import SourceVersion
     from headwater.core.results import RefreshResult
     from headwater.refresh.runtime import Runtime
@@ -52,6 +50,7 @@ SLOW, SLOWEST = 0.95, 8
 """A refresh that takes this share of its schedule doubles the distance, up to so many times."""
 
 KEPT_JOBS = timedelta(hours=1)
+PRUNE_SECONDS = 3600.0
 
 
 @dataclass
@@ -83,6 +82,9 @@ class Coordinator:
         self._mean = timedelta(0)
         self._turn = 0
         self._reaped_at = -REAP_SECONDS
+        self._reaped: set[int] = set()
+        self._pruned_at = -PRUNE_SECONDS
+        self._told: str | None = None
         self._round: Round | None = None
         self.metrics = Metrics(runtime.store.hub)
 
@@ -112,6 +114,7 @@ class Coordinator:
         self._dispatcher.write_down()
         self._dispatcher.rest()
         self._reap()
+        self._prune()
         limits = self._limits()
         self._forget_choices(limits)
         made = self._decide(at, limits)
@@ -239,8 +242,11 @@ class Coordinator:
 
     def _end(self, entry: Entry, result: UnitResult) -> None:
         now, pinned = self._runtime.clock(), self._dispatcher.pinned(entry)
+        job = self._dispatcher.job_of(entry)
+        was_reaped = job is not None and job.job_id in self._reaped
         held = self._dispatcher.end(entry, result)
         self._retry(entry, result.error, now)
+        self._reaped -= {job.job_id} if job is not None else set()
         for name in entry.run.members:
             self._chosen.pop(name, None)
         if result.error is not None:
@@ -253,6 +259,8 @@ class Coordinator:
             self._round.held |= choices
             if result.error is not None:
                 self._round.errors[str(result.failed)] = str(result.error)
+        if isinstance(result.error, RunInterrupted) and job is not None and not was_reaped:
+            recover_job(self._runtime, job)
         limits = self._limits()
         self._ledger.refreshed(entry.run.members, pinned.at, limits)
         for each in result.results:
@@ -269,10 +277,13 @@ class Coordinator:
         retry = None
         if error is not None and error.is_transient:
             retry = retry_after(entry.key, entry.run.attempt, now)
+        self._note_retry(entry.key, retry)
+
+    def _note_retry(self, key: str, retry: Retry | None) -> None:
         if retry is None:
-            self._retries.pop(entry.key, None)
+            self._retries.pop(key, None)
         else:
-            self._retries[entry.key] = retry
+            self._retries[key] = retry
 
     def _timed(self, name: TableName, result: RefreshResult, limits: Limits) -> None:
         """Learn how long refreshes take; one slower than its schedule is asked less often."""
@@ -307,39 +318,42 @@ class Coordinator:
         if time.monotonic() - self._reaped_at < REAP_SECONDS:
             return
         self._reaped_at = time.monotonic()
-        store = self._runtime.store
-        complete_intents(self._runtime)
-        lost = store.jobs.reap(is_gone=is_gone)
-        self._dispatcher.give_up({job.job_id for job in lost})
-        now = self._runtime.clock()
+        jobs = self._runtime.store.jobs
+        self._complete_groups()
+        lost = jobs.reap(is_gone=is_gone)
+        self._reaped |= self._dispatcher.give_up({job.job_id for job in lost})
         for job in lost:
-            self._recover(job)
-        for job in store.jobs.failures() if first else lost:
+            if job.retryable:
+                recover_job(self._runtime, job)
+        for job in jobs.failures() if first else lost:
             if job.finished_at is not None and job.retryable:
-                retry = retry_after(job.unit_key, job.attempt_no, job.finished_at)
-                if retry is not None:
-                    self._retries[job.unit_key] = retry
-        if first or lost:
-            store.jobs.prune(now - KEPT_JOBS)
+                self._note_retry(
+                    job.unit_key, retry_after(job.unit_key, job.attempt_no, job.finished_at)
+                )
 
-    def _recover(self, job: Job) -> None:
-        for member in job.members:
-            name = TableName.parse(member)
-            try:
-                holder = process_of(job.lease_owner or "")
-                recover_unrecorded(self._runtime, name, lost=holder)
-                if job.retryable and job.attempt_no >= MAX_ATTEMPTS:
-                    self._count_error(name)
-            except HeadwaterError:
-                continue  # dropped meanwhile
+    def _complete_groups(self) -> None:
+        """Publish what dead processes committed to; a group that cannot be holds up nothing."""
+        try:
+            complete_intents(self._runtime, seconds=0)
+            self._told = None
+        except HeadwaterError as error:
+            if self._told != error.what:
+                self._told = error.what
+                self._runtime.events.emit(WarningEvent("*", "GROUP_NOT_PUBLISHED", error.what))
 
-    def _count_error(self, name: TableName) -> None:
-        """A job that used up its attempts is one error of its tables."""
-        row = self._runtime.store.tables.get(name)
-        errors = row.consecutive_errors + 1
-        full = errors >= int(self._runtime.setting("max_consecutive_errors"))
-        status = Status.SUSPENDED if full else row.status
-        self._runtime.store.tables.update(name, consecutive_errors=errors, status=status)
+    def _prune(self) -> None:
+        """Once in an hour: forget what is older than its retention."""
+        if time.monotonic() - self._pruned_at < PRUNE_SECONDS:
+            return
+        self._pruned_at = time.monotonic()
+        store, now = self._runtime.store, self._runtime.clock()
+        store.jobs.prune(now - KEPT_JOBS)
+        store.intents.prune(now - KEPT_JOBS)
+        days = int(self._runtime.setting("history_retention_days"))
+        if days:
+            before = now - timedelta(days=days)
+            store.history.prune(before)
+            store.ticks.prune(before)
 
     def _report(self, begun: Round, started: float) -> TickReport:
         choices = {**begun.made.choices, **begun.held}

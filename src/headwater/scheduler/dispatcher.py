@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from headwater.catalog.jobs import NewJob
 from headwater.catalog.owners import owner_name
-from headwater.core.errors import HeadwaterError
-from headwater.scheduler.execute import UnitResult, run_unit
+from headwater.core.errors import HeadwaterError, WorkersUnavailable
+from headwater.scheduler.execute import UnitResult, note_failure, run_unit
 from headwater.scheduler.in_flight import Running, interrupted, outcome
 from headwater.scheduler.keeper import LEASE, LeaseKeeper
 from headwater.scheduler.messages import Task
@@ -189,15 +189,18 @@ class Dispatcher:
         return []
 
     def _not_started(self, most: int, error: HeadwaterError) -> list[tuple[Entry, UnitResult]]:
-        """Units that no worker could take, each with its job."""
+        """Units that no worker could take, each with its job; they are tried again."""
+        told = WorkersUnavailable(f"no worker could be started: {error.what}", hint=error.hint)
         ended = []
         with self._starting(most) as chosen:
             for entry in chosen:
                 job = self._claim(entry, self.owner, None)
                 if job is not None:
                     self._begin(entry, job)
-                    failed = entry.run.members[0]
-                    ended.append((entry, UnitResult(failed=failed, error=error)))
+                    name, tick = entry.run.members[0], self._pinned[entry.tick].tick
+                    again = entry.run.attempt < MAX_ATTEMPTS
+                    note_failure(self._runtime, name, told, tick=tick, is_retried=again)
+                    ended.append((entry, UnitResult(failed=name, error=told)))
         return ended
 
     @contextmanager
@@ -236,6 +239,11 @@ class Dispatcher:
         """The tick whose versions a unit reads."""
         return self._pinned[entry.tick]
 
+    def job_of(self, entry: Entry) -> Job | None:
+        """The job of a unit that runs."""
+        running = self._running.get(entry.key)
+        return None if running is None else running.job
+
     def end(self, entry: Entry, result: UnitResult) -> list[Entry]:
         """A unit ended: close its job; returns what is held back because it failed."""
         running = self._running.pop(entry.key, None)
@@ -260,11 +268,17 @@ class Dispatcher:
         for running in list(self._running.values()):
             self._stop(running)
 
-    def give_up(self, job_ids: Collection[int]) -> None:
-        """Expect nothing more of the worker processes of these jobs: their leases ran out."""
-        for running in list(self._running.values()):
-            if running.worker is not None and running.job.job_id in job_ids:
+    def give_up(self, job_ids: Collection[int]) -> set[int]:
+        """Expect nothing more of the workers of these jobs, whose leases ran out.
+
+        Returns:
+            Those of the jobs that run here.
+        """
+        lost = [r for r in self._running.values() if r.job.job_id in job_ids]
+        for running in lost:
+            if running.worker is not None:
                 running.worker.give_up()
+        return {running.job.job_id for running in lost}
 
     def drop_queued(self, why: str) -> None:
         """Give up what waits."""

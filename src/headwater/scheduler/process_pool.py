@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 60.0
 """How long a worker without work stays, unless it is one of those to be kept."""
 
-REST_SECONDS = 30.0
+REST_SECONDS = 10.0
 """How long after a failed start the next one is tried."""
 
 
