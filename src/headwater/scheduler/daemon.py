@@ -111,8 +111,16 @@ class Daemon:
                     dispatcher.cancel_running()
                 if time.monotonic() > until + _CANCEL_SECONDS:
                     return False
-                self._coordinator.pump(_POLL)
+                self._pump(_POLL)
         return True
+
+    def _pump(self, seconds: float) -> None:
+        """Start what is ready and take over what ended; what goes wrong is told."""
+        try:
+            self._coordinator.pump(seconds)
+        except Exception as error:
+            self._tell_failure(error)
+            time.sleep(_POLL)
 
     def _loop(self) -> None:
         while not self._stop.is_set():
@@ -136,12 +144,8 @@ class Daemon:
             if self._coordinator.is_idle:
                 self._stop.wait(min(left, 1.0))
                 continue
-            try:
-                with self._lock:
-                    self._coordinator.pump(min(left, _POLL))
-            except Exception as error:
-                self._tell_failure(error)
-                self._stop.wait(_POLL)
+            with self._lock:
+                self._pump(min(left, _POLL))
 
     def _take_lead(self) -> bool:
         if self.leads:
