@@ -125,6 +125,22 @@ def test_a_failed_attempt_is_repeated_whatever_the_schedule(
         assert units.taken() == [], "it succeeded, and its schedule holds again"
 
 
+def test_an_attempt_is_not_repeated_when_somebody_else_did_its_work(
+    tmp_path: Path, units: Units
+) -> None:
+    with hub_with_readers(tmp_path) as hub:
+        hub.alter_stream_table("t1", schedule="1h")
+        write_source(tmp_path, "source2", 2)
+        units.errors["default.t1"] = LOST
+        hub.tick(now=NOW)
+        write_source(tmp_path, "source2", 1)  # as if a refresh by hand had read it
+        hub.tick(now=after(seconds=30))
+        write_source(tmp_path, "source2", 3)
+        report = hub.tick(now=after(seconds=60))
+        assert units.taken().count("default.t1") == 1
+        assert {c.name: c.reason_code for c in report.choices}["default.t1"] == "NOT_DUE"
+
+
 def test_a_failure_that_is_not_repeated_waits_for_the_schedule(
     tmp_path: Path, units: Units
 ) -> None:

@@ -174,6 +174,7 @@ class Coordinator:
             self._dispatcher.keep(self._ledger.shape)
         if moved and not first:
             self._ledger.sources_moved(moved, limits)
+        self._retries = {k: r for k, r in self._retries.items() if self._has_work(k)}
         state = self._ledger.state(
             limits,
             busy=self._dispatcher.queue.busy,
@@ -182,6 +183,11 @@ class Coordinator:
         )
         self._source_rows = state.source_rows
         return tick(state, now)
+
+    def _has_work(self, key: str) -> bool:
+        """Whether there is something to do for a unit; else somebody else has done it."""
+        unit = self._ledger.shape.units.by_key.get(key)
+        return unit is not None and not self._ledger.awake.isdisjoint(unit.members)
 
     def _remember(self, made: Decisions, now: datetime, limits: Limits) -> None:
         """What the next tick must know of this one."""
