@@ -21,10 +21,10 @@ from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 from headwater.catalog.owners import owner_name
-from headwater.core.errors import HeadwaterError, SparkLost
+from headwater.core.errors import HeadwaterError, SparkLost, WorkersUnavailable
 from headwater.opening import assemble
-from headwater.scheduler.execute import UnitResult, run_unit
-from headwater.scheduler.keeper import LEASE
+from headwater.scheduler.execute import UnitResult, note_failure, run_unit
+from headwater.scheduler.keeper import LEASE, RENEW_SECONDS
 from headwater.scheduler.messages import (
     Broken,
     Cancel,
@@ -103,7 +103,7 @@ class Worker:
         try:
             self._connect(task)
         except HeadwaterError as error:
-            return UnitResult(failed=task.run().members[0], error=error)
+            return self._not_connected(task, error)
         return run_unit(
             self._runtime,
             task.run(),
@@ -112,6 +112,14 @@ class Worker:
             is_retried=task.is_retried,
             label=task.label,
         )
+
+    def _not_connected(self, task: Task, error: HeadwaterError) -> UnitResult:
+        told = WorkersUnavailable(
+            f"worker process {os.getpid()} does not reach Spark: {error.what}", hint=error.hint
+        )
+        name = task.run().members[0]
+        note_failure(self._runtime, name, told, tick=task.tick, is_retried=task.is_retried)
+        return UnitResult(failed=name, error=told)
 
     def _connect(self, task: Task) -> None:
         """Use the server that the task names; sessions of a lost server are not used again."""
@@ -129,11 +137,12 @@ class Worker:
         done = threading.Event()
 
         def keep() -> None:
-            while not done.wait(LEASE.total_seconds() / 3):
+            while not done.wait(RENEW_SECONDS):
                 try:
                     held = self._runtime.store.jobs.keep(task.job_id, task.lease_token, LEASE)
-                except HeadwaterError:
-                    continue  # a busy catalog: there is time for two more attempts
+                except Exception:  # a busy catalog: there is time for more attempts
+                    logging.getLogger("headwater").warning("a lease was not renewed", exc_info=True)
+                    continue
                 if not held and not done.is_set():
                     os._exit(1)
 

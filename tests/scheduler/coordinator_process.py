@@ -16,7 +16,7 @@ import threading
 
 import headwater
 from headwater.observe.events import Event, LeaderEvent, RefreshEvent, StageEvent
-from headwater.scheduler import daemon
+from headwater.scheduler import coordinator, daemon
 from shared_spark import attach
 
 
@@ -35,7 +35,9 @@ def main() -> None:
         warehouse=warehouse,
         settings={"scheduler_interval_ms": 200},
     )
-    daemon._PRUNE_SECONDS = float(os.environ.get("HW_UPKEEP_SECONDS", daemon._PRUNE_SECONDS))
+    upkeep = os.environ.get("HW_UPKEEP_SECONDS")
+    if upkeep is not None:
+        daemon._MAINTAIN_SECONDS = coordinator.PRUNE_SECONDS = float(upkeep)
     once = threading.Lock()
 
     def listen(event: Event) -> None:

@@ -244,7 +244,8 @@ class SimulatedHub:
             return True
         below = self.graph.upstream([name])
         for upper in self.graph.order:
-            if upper in below and self.tables[upper].status is not Status.SUSPENDED:
+            active = upper in below and self.tables[upper].status is not Status.SUSPENDED
+            if active and self._agree(upper, vector):
                 self._refresh(upper, vector)
         return self._agree(name, vector)
 

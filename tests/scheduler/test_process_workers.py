@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import queue
 import random
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +19,7 @@ from test_parallel_equals_serial import QUERIES, run, statements
 
 import headwater
 from headwater.core.names import TableName
-from headwater.observe.events import Event, StageEvent
+from headwater.observe.events import Event, LeaderEvent, StageEvent, WarningEvent
 from headwater.storage import remote
 from headwater.storage.expire import is_scattered
 from shared_spark import Place, check, place_in
@@ -28,6 +31,9 @@ pytestmark = pytest.mark.spark
 
 SETTINGS = {"worker_kind": "process", "max_parallel_workers": 2, "scheduler_interval_ms": 200}
 TABLES = ("sums", "lone")
+Act = Callable[[str], bool]
+"""Does something to the refresh of a table; whether there was one."""
+
 AGAIN = [0, *(pytest.param(number, marks=pytest.mark.long) for number in range(1, 5))]
 """Each kill once in every run of the tests, four times more in the long one."""
 
@@ -41,50 +47,104 @@ def hub(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         opened.sql("INSERT INTO src SELECT id, CAST(id % 3 AS INT), CAST(id AS INT) FROM range(9)")
         opened.create_stream_table("sums", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
         opened.create_stream_table("lone", "SELECT id, x * 2 AS y FROM src WHERE x > 1")
+        opened.subscribe(Told())
         opened.start()
         opened.sql("INSERT INTO src VALUES (100, 7, 5)")
-        wait_until(lambda: has_all(opened))
+        try:
+            wait_until(lambda: has_all(opened), 400)  # a server starts slowly on a busy machine
+        except AssertionError:
+            raise AssertionError(f"the first refresh never ended\n{story(opened)}") from None
         yield opened
 
 
-def worker_of(hub: headwater.Hub) -> int | None:
-    """The worker process of a job that runs."""
-    return next(
-        (
-            job.worker_pid
-            for job in hub.parallel_job_status()
-            if job.status == "RUNNING" and job.worker_pid is not None
-        ),
-        None,
-    )
+def worker_of(hub: headwater.Hub, table: str) -> int | None:
+    """The worker process that refreshes a table."""
+    for job in hub.parallel_job_status():
+        if job.status == "RUNNING" and job.unit_key == f"singleton:{table}":
+            assert job.worker_pid != os.getpid(), "it runs in a process of its own"
+            return job.worker_pid
+    return None
 
 
-def at_apply(hub: headwater.Hub, act: Callable[[], bool], key: int) -> bool:
-    """Change the source, and act when a refresh is in the middle of its work."""
-    reached = threading.Event()
+def at_apply(hub: headwater.Hub, act: Act, key: int) -> bool:
+    """Change the source, and act when a refresh is in the middle of its work: while it is told."""
+    met: queue.SimpleQueue[bool | BaseException] = queue.SimpleQueue()
+    first = threading.Lock()
 
     def listen(event: Event) -> None:
-        if isinstance(event, StageEvent) and event.stage == "apply.write":
-            reached.set()
+        is_writing = isinstance(event, StageEvent) and event.stage == "apply.write"
+        if is_writing and first.acquire(blocking=False):
+            try:
+                met.put(act(event.table))
+            except ProcessLookupError:  # it had ended already
+                met.put(False)
+            except BaseException as error:
+                met.put(error)
 
     end = hub.subscribe(listen)
-    hub.sql(f"INSERT INTO src VALUES ({key}, 7, 5)")
-    assert reached.wait(120), "no refresh began"
     try:
-        return act()
+        hub.sql(f"INSERT INTO src VALUES ({key}, 7, 5)")
+        acted = met.get(timeout=240)
+    except queue.Empty:
+        raise AssertionError(f"no refresh began\n{story(hub)}") from None
     finally:
         end()
+    if isinstance(acted, BaseException):
+        raise acted
+    return acted
 
 
-def hit(hub: headwater.Hub, act: Callable[[], bool], key: int, code: str) -> None:
+def settled(hub: headwater.Hub) -> None:
+    """Wait until everything is refreshed, and nothing is left over."""
+    try:
+        wait_until(lambda: has_all(hub) and not orphans(hub), 240)
+    except AssertionError:
+        raise AssertionError(f"it did not come to rest\n{story(hub)}") from None
+
+
+def story(hub: headwater.Hub) -> str:
+    """What a coordinator that does not get on is doing."""
+    assert hub._scheduler is not None
+    dispatcher = hub._scheduler.coordinator.dispatcher
+    running = [h for h in hub.history(limit=200) if h.status == "RUNNING"]
+    parts = {
+        "events": [*map(str, told_by(hub))],
+        "jobs": [*map(str, hub.parallel_job_status(3600)[:20])],
+        "history": [*map(str, hub.history(limit=20))],
+        "running": [*map(str, running)],
+        "queue": [f"runs {[*dispatcher.queue.running]}, waits {[*dispatcher.queue.queued]}"],
+        "pool": [f"server {server_of(hub)}, failure {dispatcher.processes._failure}"],
+        "leads": [str(hub._scheduler.daemon.leads)],
+    }
+    return "\n".join(f"{name}: {line}" for name, lines in parts.items() for line in lines)
+
+
+def told_by(hub: headwater.Hub) -> list[Event]:
+    """The warnings and changes of leader that a hub told."""
+    (told,) = [x for x in hub._runtime.events.listeners if isinstance(x, Told)]
+    return told.events
+
+
+class Told:
+    """A listener that keeps what may tell why something failed."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, WarningEvent | LeaderEvent):
+            self.events.append(event)
+
+
+def hit(hub: headwater.Hub, act: Act, key: int, code: str) -> None:
     """Act until it met a refresh in the middle of its work: one may end before it is acted on."""
     before = failures(hub, code)
     for again in range(10):
         met = at_apply(hub, act, key + 100 * again)
-        wait_until(lambda: has_all(hub) and not orphans(hub))
+        settled(hub)
         if met and failures(hub, code) > before:
             return
-    raise AssertionError("no refresh was met in the middle of its work")
+    raise AssertionError(f"no refresh was met in the middle of its work\n{story(hub)}")
 
 
 def failures(hub: headwater.Hub, code: str) -> int:
@@ -93,14 +153,14 @@ def failures(hub: headwater.Hub, code: str) -> int:
 
 def goes_on(hub: headwater.Hub, code: str) -> None:
     """Everything is exact again, nothing is left over, and the history tells what happened."""
-    wait_until(lambda: has_all(hub) and not orphans(hub))
+    settled(hub)
     check(hub, *TABLES)
     history = hub.history(limit=200)
     failed = [i for i, h in enumerate(history) if h.error_code == code]
     assert failed, "the history tells the error"
     name = history[failed[0]].name
     assert any(h.name == name and h.status == "COMPLETED" for h in history[: failed[0]])
-    attempts = [j for j in hub.parallel_job_status() if j.status == "RETRYABLE_FAILED"]
+    attempts = [j for j in hub.parallel_job_status(3600) if j.status == "RETRYABLE_FAILED"]
     assert attempts, "the job of the lost worker is a failed attempt"
     assert hub._runtime.store.intents.pending() == ()
 
@@ -152,36 +212,44 @@ def server_of(hub: headwater.Hub) -> int | None:
 
 def hub_url(hub: headwater.Hub) -> str:
     assert hub._scheduler is not None
-    return hub._scheduler.coordinator.dispatcher.processes.address()[0]
+    address = hub._scheduler.coordinator.dispatcher.processes.address()
+    assert address is not None, "the server runs"
+    return address[0]
 
 
 @pytest.mark.parametrize("number", AGAIN)
 def test_a_worker_that_is_killed(hub: headwater.Hub, number: int) -> None:
-    killed = []
+    killed: dict[int, datetime] = {}
 
-    def kill() -> bool:
-        pid = worker_of(hub)
+    def kill(table: str) -> bool:
+        pid = worker_of(hub, table)
         if pid is None:
             return False
-        killed.append(pid)
         os.kill(pid, signal.SIGKILL)
+        killed[pid] = datetime.now(UTC)
         return True
 
     hit(hub, kill, 1000 * number + 1_000_000, "HW5007")
     goes_on(hub, "HW5007")
-    after = {job.worker_pid for job in hub.parallel_job_status() if job.status == "SUCCEEDED"}
-    assert after - set(killed), "another process took its place"
+    since = min(killed.values())
+    later = [
+        job.worker_pid
+        for job in hub.parallel_job_status(3600)
+        if job.status == "SUCCEEDED" and job.started_at is not None and job.started_at > since
+    ]
+    assert set(later) - {*killed, None, os.getpid()}, f"another took its place\n{story(hub)}"
 
 
 @pytest.mark.parametrize("number", AGAIN)
 def test_a_server_that_is_killed(hub: headwater.Hub, number: int) -> None:
     killed = []
 
-    def kill() -> bool:
+    def kill(_: str) -> bool:
         pid = server_of(hub)
-        assert pid is not None
-        killed.append(pid)
+        if pid is None:
+            return False
         os.kill(pid, signal.SIGKILL)
+        killed.append(pid)
         return True
 
     hit(hub, kill, 1000 * number + 2_000_000, "HW5009")
@@ -193,24 +261,25 @@ def test_a_server_that_is_killed(hub: headwater.Hub, number: int) -> None:
 def test_a_worker_that_is_stopped_past_its_lease(hub: headwater.Hub, number: int) -> None:
     stopped = []
 
-    def stop() -> bool:
-        pid = stop_between_writes(hub)
+    def stop(table: str) -> bool:
+        pid = stop_between_writes(hub, table)
         stopped.extend([] if pid is None else [pid])
         return pid is not None
 
     hit(hub, stop, 1000 * number + 3_000_000, "HW5007")
     versions = {t: hub.status(t)[0].version for t in TABLES}
     for pid in stopped:
-        os.kill(pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
     time.sleep(2)
     assert {t: hub.status(t)[0].version for t in TABLES} == versions, "nothing twice"
     goes_on(hub, "HW5007")
 
 
-def stop_between_writes(hub: headwater.Hub) -> int | None:
+def stop_between_writes(hub: headwater.Hub, table: str) -> int | None:
     """Stop a worker that runs a unit, but not while it writes: SQLite would let nobody write."""
     while True:
-        pid = worker_of(hub)
+        pid = worker_of(hub, table)
         if pid is None:
             return None
         os.kill(pid, signal.SIGSTOP)

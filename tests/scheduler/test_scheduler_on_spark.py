@@ -202,6 +202,10 @@ def test_a_group_that_was_committed_to_is_seen_whole_and_carried_out(
         assert second._runtime.store.intents.pending() == ()
         assert rows(second, "means") == new
         check(second, "sums", "counts", "means")
+        member = {"name": "default.means", "snapshot": str(second.status("means")[0].version)}
+        second._runtime.store.intents.add("group", [member])
+        second.drop_stream_table("means")
+        assert second._runtime.store.intents.pending() == (), "a drop leaves no group behind"
 
 
 def test_a_failing_table_holds_back_its_readers_only_and_is_suspended(hub: headwater.Hub) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 
@@ -70,3 +71,29 @@ def test_a_worker_that_dies_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None
     wait_until(lambda: pool.active == 0)
     busy(pool, 1).set()
     pool.close()
+
+
+class SlowQueue:
+    """A queue whose writer is held up for longer than an idle worker waits."""
+
+    def __init__(self) -> None:
+        self._tasks: queue.SimpleQueue[object] = queue.SimpleQueue()
+
+    def put(self, task: object) -> None:
+        time.sleep(0.2)
+        self._tasks.put(task)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._tasks, name)
+
+
+def test_a_worker_does_not_give_up_while_a_task_is_on_its_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "IDLE_SECONDS", 0.05)
+    pool = Workers()
+    pool._tasks = SlowQueue()  # type: ignore[assignment]
+    for _ in range(3):
+        done = threading.Event()
+        pool.submit(done.set)
+        assert done.wait(5)

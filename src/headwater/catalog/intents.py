@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, insert, or_, select, update
+from sqlalchemy import delete, func, insert, or_, select, update
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw, dump
@@ -132,6 +132,16 @@ class PublishIntents:
                 if "name" in m and "snapshot" in m
             },
         )
+
+    def prune(self, before: datetime) -> int:
+        """Forget groups that were published before an instant; returns how many.
+
+        The newest group stays: readers tell by it whether one came between two looks.
+        """
+        newest = select(func.max(_I.c.id)).where(_I.c.hub == self._hub).scalar_subquery()
+        old = delete(_I).where(_I.c.hub == self._hub, _I.c.finished_at < before, _I.c.id < newest)
+        with self._database.write() as connection:
+            return connection.execute(old).rowcount
 
     def complete(self, intent_id: int) -> bool:
         """Note that every member is published; False when it was noted before."""

@@ -162,7 +162,7 @@ class Jobs:
             owner: who runs it.
             ttl: how long it may run before it is renewed.
             job_id: the job asked for.
-            pid: the process that runs it; None is this one.
+            pid: the process that runs it; None when no process could take it.
             within: whether another one may run; hubs that share the database ask one by one.
             now: the time to count from; None asks the database.
         """
@@ -182,7 +182,7 @@ class Jobs:
                 .where(_J.c.job_id == found)
                 .values(
                     status=JobStatus.RUNNING,
-                    worker_pid=os.getpid() if pid is None else pid,
+                    worker_pid=pid,
                     started_at=at,
                     lease_owner=owner,
                     lease_token=_J.c.lease_token + 1,
@@ -242,12 +242,15 @@ class Jobs:
         A running job becomes a failed attempt; a queued one is cancelled, its scheduler is gone.
         """
         detail = "the worker did not renew its lease"
+        with self._database.read() as connection:
+            # Before the wait for the catalog, in which nobody else could renew a lease either.
+            asked = now or self._database.now(connection)
         with self._database.write() as connection:
             at = now or self._database.now(connection)
             query = select(_J).where(_J.c.hub == self._hub, _J.c.status.in_(_ALIVE))
             lost = []
             for job in [_read(row) for row in connection.execute(query.with_for_update())]:
-                if not _is_lost(job, at, is_gone):
+                if not _is_lost(job, asked, is_gone):
                     continue
                 running = job.status is JobStatus.RUNNING
                 status = JobStatus.RETRYABLE_FAILED if running else JobStatus.CANCELLED

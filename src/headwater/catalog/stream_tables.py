@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -19,6 +20,7 @@ from headwater.catalog.rows import (
     read_stream_table,
 )
 from headwater.core.errors import (
+    CatalogDamaged,
     HasDependents,
     RefreshConflict,
     StreamTableExists,
@@ -28,7 +30,7 @@ from headwater.core.names import TableName
 from headwater.core.spelling import nearest_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from headwater.catalog.database import Database
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 _T = tables.stream_tables
 _D = tables.dependencies
 _SELECT = select(_T)
+_FEW = 1000
+"""So many rows are asked for by number in one statement."""
 
 # What a refresh compiles from: a change makes older templates and running refreshes stale.
 _DEFINITION = {
@@ -156,6 +160,27 @@ class StreamTables:
         query = _SELECT.where(_T.c.hub == self._hub).order_by(_T.c.namespace, _T.c.name)
         with self._database.read() as connection:
             return tuple(read_stream_table(row) for row in connection.execute(query))
+
+    def readable(self, ids: Collection[int]) -> tuple[StreamTableRow, ...]:
+        """Some stream tables; a row that is damaged is left out."""
+        query = _SELECT.where(_T.c.hub == self._hub)
+        if len(ids) <= _FEW:
+            query = query.where(_T.c.id.in_(list(ids)))
+        found = []
+        with self._database.read() as connection:
+            for row in connection.execute(query):
+                with suppress(CatalogDamaged):
+                    found.append(read_stream_table(row))
+        return tuple(row for row in found if row.id in ids)
+
+    def looked(self, ids: Collection[int], at: datetime) -> None:
+        """Note that the schedules of some stream tables asked, and that there was nothing to do."""
+        known = list(ids)
+        with self._database.write() as connection:
+            for start in range(0, len(known), _FEW):
+                some = _T.c.id.in_(known[start : start + _FEW])
+                chosen = update(_T).where(_T.c.hub == self._hub, some)
+                connection.execute(chosen.values(last_refresh_at=at))
 
     def update(
         self,

@@ -113,8 +113,12 @@ class Ticks:
         return max(known, default=None)
 
     def prune(self, before: datetime) -> int:
-        """Forget ticks that ended before an instant; returns how many."""
-        old = delete(_T).where(_T.c.hub == self._hub, _T.c.finished_at < before)
+        """Forget ticks that ended before an instant; returns how many.
+
+        A tick whose process died has no end: it counts from its start.
+        """
+        ended = func.coalesce(_T.c.finished_at, _T.c.started_at)
+        old = delete(_T).where(_T.c.hub == self._hub, ended < before)
         with self._database.write() as connection:
             return connection.execute(old).rowcount
 

@@ -332,6 +332,13 @@ class SparkLost(HeadwaterError):
     advice = "nothing was published; it is tried again, see the logs of Spark for the cause"
 
 
+class WorkersUnavailable(HeadwaterError):
+    """No worker process, or no Spark Connect server for them, could be started or reached."""
+
+    code, kind, summary = "HW5010", "transient", "workers cannot be started"
+    advice = "it is tried again; run `headwater doctor`, or set worker_kind to thread"
+
+
 class PlanBug(HeadwaterError):
     """A compiler contract is broken: a bug in Headwater."""
 

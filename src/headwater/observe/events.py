@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+_log = logging.getLogger("headwater")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +117,22 @@ class LeaderEvent(Event):
 
 @dataclass
 class Events:
-    """Hands each event to every listener."""
+    """Hands each event to every listener; one that fails disturbs nobody else."""
 
     listeners: list[Callable[[Event], None]] = field(default_factory=list)
+    _failing: set[int] = field(default_factory=set)
 
     def emit(self, event: Event) -> None:
         """Tell all listeners, in the order they came."""
         for listener in tuple(self.listeners):
-            listener(event)
+            try:
+                listener(event)
+            except Exception:
+                self._log_failure(listener, event)
+
+    def _log_failure(self, listener: Callable[[Event], None], event: Event) -> None:
+        """Say once of each listener that it fails, with the error."""
+        if id(listener) not in self._failing:
+            self._failing.add(id(listener))
+            what = type(event).__name__
+            _log.warning("the listener %r failed at a %s", listener, what, exc_info=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.catalog.rows import Dependency, NewStreamTable, SourceType
 from headwater.core.errors import (
     HasDependents,
+    HeadwaterError,
     HeadwaterWarning,
     InvalidOption,
     StorageDamaged,
@@ -149,6 +151,7 @@ def drop(runtime: Runtime, name: TableName, *, cascade: bool = False) -> list[Ta
             f"{name} is read by {names}", hint="drop those first, or drop with cascade"
         )
     doomed = [n for n in reversed(graph.order) if n == name or n in readers]
+    _complete_groups(runtime, doomed)
     with runtime.engine.exclusive() as session:
         for table in doomed:
             catalog = runtime.lake.catalog
@@ -156,6 +159,14 @@ def drop(runtime: Runtime, name: TableName, *, cascade: bool = False) -> list[Ta
             runtime.engine.run(session, f"DROP TABLE IF EXISTS {table.sql(catalog)} PURGE")
             runtime.store.tables.remove(table)
     return doomed
+
+
+def _complete_groups(runtime: Runtime, names: Sequence[TableName]) -> None:
+    """Let what a dead process committed to for these tables appear in the others of its group."""
+    from headwater.refresh.together import complete_intents
+
+    with suppress(HeadwaterError):  # whoever finds the group later passes over what is gone
+        complete_intents(runtime, of=names, seconds=0)
 
 
 def forget_unreadable(runtime: Runtime, name: TableName) -> None:

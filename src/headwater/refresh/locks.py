@@ -6,6 +6,7 @@ compare-and-swap of `storage`. A holder that is stopped loses the lease when it 
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
     from headwater.core.names import TableName
     from headwater.refresh.runtime import Runtime
 
-LEASE_SECONDS = 10.0
+LEASE_SECONDS = 20.0
+RENEW_SECONDS = 2.5
 WAIT_SECONDS = 600.0
 _POLL_SECONDS = 0.02
+_log = logging.getLogger("headwater")
 _OWNER = f"{os.uname().nodename}:{os.getpid()}"
 
 _in_process: dict[tuple[str, str, str], threading.Lock] = {}
@@ -33,13 +36,27 @@ _guard = threading.Lock()
 
 
 @contextmanager
-def table_lock(runtime: Runtime, name: TableName) -> Iterator[Lease]:
-    """Hold the right to refresh this stream table; several are taken in the order of names."""
+def table_lock(
+    runtime: Runtime, name: TableName, *, seconds: float | None = None
+) -> Iterator[Lease]:
+    """Hold the right to refresh this stream table; several are taken in the order of names.
+
+    Args:
+        runtime: the hub's parts.
+        name: the stream table.
+        seconds: how long to wait for other processes, and for other threads of this one; None
+            waits for threads as long as they take, and for processes `WAIT_SECONDS`.
+
+    Raises:
+        RefreshConflict: it was not free in time.
+    """
     key = (runtime.lake.catalog_url, runtime.store.hub, str(name))
     with _guard:
         lock = _in_process.setdefault(key, threading.Lock())
-    with lock:
-        lease = _acquire(runtime, name)
+    if not lock.acquire(timeout=-1 if seconds is None else seconds):
+        raise RefreshConflict(f"{name} is being refreshed", hint="wait and try again")
+    try:
+        lease = _acquire(runtime, name, WAIT_SECONDS if seconds is None else seconds)
         stop = threading.Event()
         keeper = threading.Thread(target=_keep, args=(runtime, lease, stop), daemon=True)
         keeper.start()
@@ -49,11 +66,13 @@ def table_lock(runtime: Runtime, name: TableName) -> Iterator[Lease]:
             stop.set()
             keeper.join()
             runtime.store.leases.release(lease)
+    finally:
+        lock.release()
 
 
-def _acquire(runtime: Runtime, name: TableName) -> Lease:
+def _acquire(runtime: Runtime, name: TableName, seconds: float) -> Lease:
     owner = f"{_OWNER}:{uuid.uuid4().hex[:8]}"
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + seconds
     while True:
         lease = runtime.store.leases.acquire(
             f"refresh:{name}", owner, timedelta(seconds=LEASE_SECONDS)
@@ -62,7 +81,7 @@ def _acquire(runtime: Runtime, name: TableName) -> Lease:
             return lease
         if time.monotonic() > deadline:
             raise RefreshConflict(
-                f"{name} is being refreshed by another process for over {WAIT_SECONDS:.0f} s",
+                f"{name} is being refreshed by another process for over {seconds:.0f} s",
                 hint="see history for the running refresh, or wait and try again",
             )
         time.sleep(_POLL_SECONDS)
@@ -71,5 +90,8 @@ def _acquire(runtime: Runtime, name: TableName) -> Lease:
 def _keep(runtime: Runtime, lease: Lease, stop: threading.Event) -> None:
     """Renew until told to stop; a lost lease is not taken back."""
     current: Lease | None = lease
-    while current is not None and not stop.wait(LEASE_SECONDS / 3):
-        current = runtime.store.leases.renew(current, timedelta(seconds=LEASE_SECONDS))
+    while current is not None and not stop.wait(RENEW_SECONDS):
+        try:
+            current = runtime.store.leases.renew(current, timedelta(seconds=LEASE_SECONDS))
+        except Exception:  # a busy catalog: there is time for more attempts
+            _log.warning("the lease %s was not renewed, it is tried again", lease.name)

@@ -126,7 +126,11 @@ def sharing(runtime: Runtime, rows: Iterable[StreamTableRow]) -> Iterator[Runtim
         return
     scans = SharedScans(runtime, Counter(), {}, Counter())
     for row in rows:
-        for name, fields in Stored.read(row.definition).used.items():
+        try:
+            used = Stored.read(row.definition).used
+        except (HeadwaterError, LookupError, TypeError, ValueError):
+            continue  # its own refresh tells what is wrong with it
+        for name, fields in used.items():
             version = row.frontier.sources.get(name) if row.frontier is not None else None
             if version is not None:
                 scans.readers[name, version.snapshot_id] += 1

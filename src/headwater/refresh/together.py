@@ -9,12 +9,12 @@ it leaves nothing behind that anybody sees.
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from headwater.catalog.history import Outcome
 from headwater.catalog.rows import InitiatedBy
-from headwater.core.errors import HeadwaterError, RefreshConflict
+from headwater.core.errors import HeadwaterError, RefreshConflict, StreamTableNotFound
 from headwater.core.names import TableName
 from headwater.core.spec import Action
 from headwater.refresh.arms import dependency_graph
@@ -36,7 +36,7 @@ from headwater.refresh.write import check_still_current
 from headwater.storage.failures import translate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from headwater.catalog.history import Run
     from headwater.catalog.intents import PublishIntent
@@ -77,7 +77,7 @@ def refresh_together(
     Raises:
         MemberFailed: the member that failed, and why; nothing was published.
     """
-    complete_intents(runtime)
+    complete_intents(runtime, of=members)
     for attempt in range(1, MAX_ATTEMPTS + 1):
         group = _Group(runtime, unit_key, members, fixed, tick, is_retried=is_retried)
         try:
@@ -93,35 +93,75 @@ def refresh_together(
     raise AssertionError("unreachable")
 
 
-def complete_intents(runtime: Runtime) -> int:
-    """Carry out what dead processes committed to; returns how many groups were completed."""
-    done = 0
+def complete_intents(
+    runtime: Runtime,
+    *,
+    of: Collection[TableName] | None = None,
+    seconds: float | None = None,
+) -> int:
+    """Carry out what dead processes committed to; returns how many groups were completed.
+
+    Args:
+        runtime: the hub's parts.
+        of: only groups with one of these members; None takes all.
+        seconds: how long to wait for a group that somebody refreshes, which is then left to them;
+            None waits as a refresh does.
+
+    Raises:
+        HeadwaterError: a group could not be completed; the others were.
+    """
+    done, errors = 0, []
     for intent in runtime.store.intents.pending():
         names = sorted(TableName.parse(m["name"]) for m in intent.members)
-        with ExitStack() as locks:
-            for name in names:
-                locks.enter_context(table_lock(runtime, name))
-            if any(i.id == intent.id for i in runtime.store.intents.pending()):
-                _carry_out(runtime, intent)
-                done += 1
+        if of is not None and not set(names) & set(of):
+            continue
+        try:
+            done += _complete(runtime, intent, names, seconds)
+        except HeadwaterError as error:
+            if not (isinstance(error, RefreshConflict) and seconds is not None):
+                errors.append(error)
+    if errors:
+        raise errors[0]
     return done
 
 
+def _complete(
+    runtime: Runtime, intent: PublishIntent, names: Sequence[TableName], seconds: float | None
+) -> bool:
+    """Carry out one group while nobody refreshes its members; False when somebody had done it."""
+    with ExitStack() as locks:
+        for name in names:
+            locks.enter_context(table_lock(runtime, name, seconds=seconds))
+        if not any(i.id == intent.id for i in runtime.store.intents.pending()):
+            return False
+        _carry_out(runtime, intent)
+    return True
+
+
 def _carry_out(runtime: Runtime, intent: PublishIntent) -> None:
+    """Publish every member that can be; those that were dropped have nothing to show."""
+    errors = []
     for member in intent.members:
-        parent = member.get("parent", "")
+        name, parent = TableName.parse(member["name"]), member.get("parent", "")
+        if runtime.tables.location(name) is None:
+            continue
         try:
             runtime.tables.publish(
-                TableName.parse(member["name"]),
+                name,
                 expect_main=int(parent) if parent else None,
                 snapshot_id=int(member["snapshot"]),
             )
         except RefreshConflict:
             # Somebody wrote into the member: its next refresh finds that and makes it whole.
             continue
+        except HeadwaterError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
     runtime.store.intents.complete(intent.id)
     for member in intent.members:
-        recover_unrecorded(runtime, TableName.parse(member["name"]))
+        with suppress(StreamTableNotFound):
+            recover_unrecorded(runtime, TableName.parse(member["name"]))
 
 
 class _Group:

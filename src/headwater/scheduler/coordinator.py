@@ -8,29 +8,28 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from headwater.catalog.owners import is_gone, process_of
+from headwater.catalog.owners import is_gone
 from headwater.catalog.schedule_states import FuseState
-from headwater.core.errors import HeadwaterError, StreamTableNotFound
+from headwater.core.errors import HeadwaterError, RunInterrupted
 from headwater.core.names import TableName
 from headwater.core.reports import TickChoice, TickReport
 from headwater.core.schedule import Every
-from headwater.core.spec import Status
-from headwater.observe.events import TickEvent
+from headwater.observe.events import TickEvent, WarningEvent
 from headwater.observe.metrics import Metrics
-from headwater.refresh.recover import recover_unrecorded
 from headwater.refresh.scans import sharing
 from headwater.refresh.together import complete_intents
 from headwater.scheduler.dispatcher import Dispatcher
 from headwater.scheduler.in_flight import Pinned
 from headwater.scheduler.ledger import Ledger
+from headwater.scheduler.lost_jobs import recover_job
 from headwater.scheduler.recording import Recorder
 from headwater.scheduler.tick import tick
-from headwater.scheduler.tick_budget import MAX_ATTEMPTS, retry_after
+from headwater.scheduler.tick_budget import retry_after
 from headwater.scheduler.tick_state import Choice, Decisions, Limits, Retry
 from headwater.scheduler.watch import Watch
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from headwater.catalog.jobs import Job
     from headwater.core.frontier import SourceVersion
     from headwater.core.results import RefreshResult
     from headwater.refresh.runtime import Runtime
@@ -52,6 +50,7 @@ SLOW, SLOWEST = 0.95, 8
 """A refresh that takes this share of its schedule doubles the distance, up to so many times."""
 
 KEPT_JOBS = timedelta(hours=1)
+PRUNE_SECONDS = 3600.0
 
 
 @dataclass
@@ -77,11 +76,15 @@ class Coordinator:
         self._recorder = Recorder(runtime, self._ledger)
         self._dispatcher = Dispatcher(runtime)
         self._retries: dict[str, Retry] = {}
+        self._chosen: dict[TableName, datetime | None] = {}
         self._pressure: Mapping[TableName, int] = {}
         self._source_rows: Mapping[TableName, int] = {}
         self._mean = timedelta(0)
         self._turn = 0
         self._reaped_at = -REAP_SECONDS
+        self._reaped: set[int] = set()
+        self._pruned_at = -PRUNE_SECONDS
+        self._told: str | None = None
         self._round: Round | None = None
         self.metrics = Metrics(runtime.store.hub)
 
@@ -108,9 +111,12 @@ class Coordinator:
         started = time.perf_counter()
         at = now or self._runtime.clock()
         self._read_settings()
+        self._dispatcher.write_down()
         self._dispatcher.rest()
         self._reap()
+        self._prune()
         limits = self._limits()
+        self._forget_choices(limits)
         made = self._decide(at, limits)
         self._round = Round(at, None, made)
         self._remember(made, at, limits)
@@ -149,8 +155,14 @@ class Coordinator:
         self._reap()
         ended = self._dispatcher.start()
         ended += self._dispatcher.wait(0.0 if ended else seconds)
+        failed: Exception | None = None
         for entry, result in ended:
-            self._end(entry, result)
+            try:
+                self._end(entry, result)
+            except Exception as error:  # the others have ended all the same
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     def close(self) -> None:
         """Give up what waits; what runs goes on to its end."""
@@ -162,6 +174,7 @@ class Coordinator:
             self._dispatcher.keep(self._ledger.shape)
         if moved and not first:
             self._ledger.sources_moved(moved, limits)
+        self._retries = {k: r for k, r in self._retries.items() if self._has_work(k)}
         state = self._ledger.state(
             limits,
             busy=self._dispatcher.queue.busy,
@@ -171,16 +184,29 @@ class Coordinator:
         self._source_rows = state.source_rows
         return tick(state, now)
 
+    def _has_work(self, key: str) -> bool:
+        """Whether there is something to do for a unit; else somebody else has done it."""
+        unit = self._ledger.shape.units.by_key.get(key)
+        return unit is not None and not self._ledger.awake.isdisjoint(unit.members)
+
     def _remember(self, made: Decisions, now: datetime, limits: Limits) -> None:
         """What the next tick must know of this one."""
         self._pressure = made.pressure
         for name, choice in made.choices.items():
             if choice.refresh:
+                self._chosen.setdefault(name, self._ledger.tables[name].last_at)
                 self._ledger.change(name, limits, last_at=now)
         for name in made.looked:
             self._ledger.change(name, limits, last_at=now)
-            with suppress(StreamTableNotFound):  # dropped meanwhile
-                self._runtime.store.tables.update(name, last_refresh_at=now)
+        if made.looked:
+            looked = [self._ledger.outlines[name].id for name in made.looked]
+            self._runtime.store.tables.looked(looked, now)
+
+    def _forget_choices(self, limits: Limits) -> None:
+        """What was chosen and did not run is as due as it was before."""
+        at_work = self._dispatcher.queue.members
+        for name in self._chosen.keys() - at_work:
+            self._ledger.change(name, limits, last_at=self._chosen.pop(name))
 
     def _queue(self, begun: Round) -> None:
         versions = self._vector(begun.made)
@@ -190,11 +216,15 @@ class Coordinator:
         begun.tick = self._runtime.store.ticks.begin(shown, len(keys))
         pins = bool(self._runtime.setting("tick_watermark_enabled"))
         shared = ExitStack()
-        runtime = shared.enter_context(self._sharing(begun.made))
-        pinned = Pinned(begun.tick, begun.now, versions if pins else None, runtime, shared)
-        mode = str(self._runtime.setting("parallel_refresh_mode"))
-        self._runtime.events.emit(TickEvent("*", begun.tick, keys, mode))
-        self._dispatcher.add(begun.made.runs, self._ledger.shape, self._turn, pinned)
+        try:
+            runtime = shared.enter_context(self._sharing(begun.made))
+            pinned = Pinned(begun.tick, begun.now, versions if pins else None, runtime, shared)
+            mode = str(self._runtime.setting("parallel_refresh_mode"))
+            self._runtime.events.emit(TickEvent("*", begun.tick, keys, mode))
+            self._dispatcher.add(begun.made.runs, self._ledger.shape, self._turn, pinned)
+        except BaseException:
+            shared.close()
+            raise
 
     @contextmanager
     def _sharing(self, made: Decisions) -> Iterator[Runtime]:
@@ -205,7 +235,7 @@ class Coordinator:
         if max(read.values(), default=0) < 2 or self._dispatcher.in_processes:
             yield self._runtime
             return
-        rows = [row for row in self._runtime.store.tables.all() if row.name in chosen]
+        rows = self._runtime.store.tables.readable({outline.id for outline in outlines})
         with sharing(self._runtime, rows) as together:
             yield together
 
@@ -217,9 +247,27 @@ class Coordinator:
         return {base: version for base, version in found.items() if version is not None}
 
     def _end(self, entry: Entry, result: UnitResult) -> None:
-        now, limits = self._runtime.clock(), self._limits()
-        pinned = self._dispatcher.pinned(entry)
+        now, pinned = self._runtime.clock(), self._dispatcher.pinned(entry)
+        job = self._dispatcher.job_of(entry)
+        was_reaped = job is not None and job.job_id in self._reaped
         held = self._dispatcher.end(entry, result)
+        self._retry(entry, result.error, now)
+        self._reaped -= {job.job_id} if job is not None else set()
+        for name in entry.run.members:
+            self._chosen.pop(name, None)
+        if result.error is not None:
+            self.metrics.count("headwater_refresh_failures_total")
+        lost = f"{result.failed} failed in this tick, and it reads from it"
+        choice = Choice(False, "UPSTREAM_FAILED", lost)
+        choices = {name: choice for e in held for name in e.run.members}
+        if self._round is not None:
+            self._round.results += result.results
+            self._round.held |= choices
+            if result.error is not None:
+                self._round.errors[str(result.failed)] = str(result.error)
+        if isinstance(result.error, RunInterrupted) and job is not None and not was_reaped:
+            recover_job(self._runtime, job)
+        limits = self._limits()
         self._ledger.refreshed(entry.run.members, pinned.at, limits)
         for each in result.results:
             name = TableName.parse(each.name)
@@ -228,28 +276,20 @@ class Coordinator:
             if name in self._ledger.tables and self._ledger.tables[name].fuse_passes:
                 identifier = self._ledger.outlines[name].id
                 self._runtime.store.schedule.set_fuse(identifier, FuseState.ARMED)
-        self._retry(entry, result.error, now)
-        if result.error is not None:
-            self.metrics.count("headwater_refresh_failures_total")
-        lost = f"{result.failed} failed in this tick, and it reads from it"
-        choice = Choice(False, "UPSTREAM_FAILED", lost)
-        choices = {name: choice for e in held for name in e.run.members}
         if choices:
             self._recorder.held_back(choices, now)
-        if self._round is not None:
-            self._round.results += result.results
-            self._round.held |= choices
-            if result.error is not None:
-                self._round.errors[str(result.failed)] = str(result.error)
 
     def _retry(self, entry: Entry, error: HeadwaterError | None, now: datetime) -> None:
         retry = None
         if error is not None and error.is_transient:
             retry = retry_after(entry.key, entry.run.attempt, now)
+        self._note_retry(entry.key, retry)
+
+    def _note_retry(self, key: str, retry: Retry | None) -> None:
         if retry is None:
-            self._retries.pop(entry.key, None)
+            self._retries.pop(key, None)
         else:
-            self._retries[entry.key] = retry
+            self._retries[key] = retry
 
     def _timed(self, name: TableName, result: RefreshResult, limits: Limits) -> None:
         """Learn how long refreshes take; one slower than its schedule is asked less often."""
@@ -284,39 +324,42 @@ class Coordinator:
         if time.monotonic() - self._reaped_at < REAP_SECONDS:
             return
         self._reaped_at = time.monotonic()
-        store = self._runtime.store
-        complete_intents(self._runtime)
-        lost = store.jobs.reap(is_gone=is_gone)
-        self._dispatcher.give_up({job.job_id for job in lost})
-        now = self._runtime.clock()
+        jobs = self._runtime.store.jobs
+        self._complete_groups()
+        lost = jobs.reap(is_gone=is_gone)
+        self._reaped |= self._dispatcher.give_up({job.job_id for job in lost})
         for job in lost:
-            self._recover(job)
-        for job in store.jobs.failures() if first else lost:
+            if job.retryable:
+                recover_job(self._runtime, job)
+        for job in jobs.failures() if first else lost:
             if job.finished_at is not None and job.retryable:
-                retry = retry_after(job.unit_key, job.attempt_no, job.finished_at)
-                if retry is not None:
-                    self._retries[job.unit_key] = retry
-        if first or lost:
-            store.jobs.prune(now - KEPT_JOBS)
+                self._note_retry(
+                    job.unit_key, retry_after(job.unit_key, job.attempt_no, job.finished_at)
+                )
 
-    def _recover(self, job: Job) -> None:
-        for member in job.members:
-            name = TableName.parse(member)
-            try:
-                holder = process_of(job.lease_owner or "")
-                recover_unrecorded(self._runtime, name, lost=holder)
-                if job.retryable and job.attempt_no >= MAX_ATTEMPTS:
-                    self._count_error(name)
-            except HeadwaterError:
-                continue  # dropped meanwhile
+    def _complete_groups(self) -> None:
+        """Publish what dead processes committed to; a group that cannot be holds up nothing."""
+        try:
+            complete_intents(self._runtime, seconds=0)
+            self._told = None
+        except HeadwaterError as error:
+            if self._told != error.what:
+                self._told = error.what
+                self._runtime.events.emit(WarningEvent("*", "GROUP_NOT_PUBLISHED", error.what))
 
-    def _count_error(self, name: TableName) -> None:
-        """A job that used up its attempts is one error of its tables."""
-        row = self._runtime.store.tables.get(name)
-        errors = row.consecutive_errors + 1
-        full = errors >= int(self._runtime.setting("max_consecutive_errors"))
-        status = Status.SUSPENDED if full else row.status
-        self._runtime.store.tables.update(name, consecutive_errors=errors, status=status)
+    def _prune(self) -> None:
+        """Once in an hour: forget what is older than its retention."""
+        if time.monotonic() - self._pruned_at < PRUNE_SECONDS:
+            return
+        self._pruned_at = time.monotonic()
+        store, now = self._runtime.store, self._runtime.clock()
+        store.jobs.prune(now - KEPT_JOBS)
+        store.intents.prune(now - KEPT_JOBS)
+        days = int(self._runtime.setting("history_retention_days"))
+        if days:
+            before = now - timedelta(days=days)
+            store.history.prune(before)
+            store.ticks.prune(before)
 
     def _report(self, begun: Round, started: float) -> TickReport:
         choices = {**begun.made.choices, **begun.held}

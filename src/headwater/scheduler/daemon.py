@@ -7,6 +7,7 @@ still does is refused by compare-and-swap and by the tokens of its jobs.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from datetime import timedelta
@@ -16,6 +17,7 @@ from headwater.catalog.owners import is_gone, process_of
 from headwater.core.errors import HeadwaterError
 from headwater.observe.events import LeaderEvent, WarningEvent
 from headwater.refresh.maintain import maintain
+from headwater.scheduler.keeper import RENEW_SECONDS
 
 if TYPE_CHECKING:
     from headwater.catalog.leases import Lease
@@ -23,9 +25,13 @@ if TYPE_CHECKING:
     from headwater.scheduler.coordinator import Coordinator
 
 LEADER = "scheduler"
-LEADER_LEASE = timedelta(seconds=10)
+LEADER_LEASE = timedelta(seconds=20)
+_CANCEL_SECONDS = 10.0
+"""How long refreshes that were cancelled may take to end."""
+
 _POLL = 0.1
-_PRUNE_SECONDS = 3600.0
+_log = logging.getLogger("headwater")
+_MAINTAIN_SECONDS = 3600.0
 
 
 class Daemon:
@@ -42,12 +48,12 @@ class Daemon:
         self._coordinator = coordinator
         self._lock = lock
         self._stop = threading.Event()
+        self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._keeper: threading.Thread | None = None
         self._lease: Lease | None = None
         self._renewed = 0.0
-        self._pruned = -_PRUNE_SECONDS
-        self._maintains = False
+        self._maintained = time.monotonic()
 
     @property
     def is_running(self) -> bool:
@@ -65,8 +71,11 @@ class Daemon:
         if self.is_running:
             return
         self._stop.clear()
+        self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="headwater-scheduler", daemon=True)
-        self._keeper = threading.Thread(target=self._keep, name="headwater-leader", daemon=True)
+        self._keeper = threading.Thread(
+            target=self._keep, args=(self._stopped,), name="headwater-leader", daemon=True
+        )
         self._thread.start()
         self._keeper.start()
 
@@ -84,11 +93,13 @@ class Daemon:
             if not drain:
                 self._coordinator.dispatcher.cancel_running()
             self._thread.join(timeout=float(self._runtime.setting("drain_timeout")))
-        ended = self._drained(drain=drain)
-        if self._lease is not None:
-            self._runtime.store.leases.release(self._lease)
-            self._lease = None
-        return ended
+        try:
+            return self._drained(drain=drain)
+        finally:
+            self._stopped.set()
+            lease, self._lease = self._lease, None
+            if lease is not None:
+                self._runtime.store.leases.release(lease)
 
     def _drained(self, *, drain: bool) -> bool:
         dispatcher = self._coordinator.dispatcher
@@ -98,10 +109,18 @@ class Daemon:
             while not self._coordinator.is_idle:
                 if not drain or time.monotonic() > until:
                     dispatcher.cancel_running()
-                if time.monotonic() > until + LEADER_LEASE.total_seconds():
+                if time.monotonic() > until + _CANCEL_SECONDS:
                     return False
-                self._coordinator.pump(_POLL)
+                self._pump(_POLL)
         return True
+
+    def _pump(self, seconds: float) -> None:
+        """Start what is ready and take over what ended; what goes wrong is told."""
+        try:
+            self._coordinator.pump(seconds)
+        except Exception as error:
+            self._tell_failure(error)
+            time.sleep(_POLL)
 
     def _loop(self) -> None:
         while not self._stop.is_set():
@@ -111,7 +130,7 @@ class Daemon:
                 if self._take_lead():
                     with self._lock:
                         self._coordinator.begin()
-                    self._prune()
+                    self._maintain_hourly()
             except Exception as error:
                 self._tell_failure(error)
             self._until(started + interval)
@@ -125,12 +144,8 @@ class Daemon:
             if self._coordinator.is_idle:
                 self._stop.wait(min(left, 1.0))
                 continue
-            try:
-                with self._lock:
-                    self._coordinator.pump(min(left, _POLL))
-            except Exception as error:
-                self._tell_failure(error)
-                self._stop.wait(_POLL)
+            with self._lock:
+                self._pump(min(left, _POLL))
 
     def _take_lead(self) -> bool:
         if self.leads:
@@ -150,8 +165,9 @@ class Daemon:
         self._runtime.events.emit(LeaderEvent("*", owner, True))
         return True
 
-    def _keep(self) -> None:
-        while not self._stop.wait(LEADER_LEASE.total_seconds() / 4):
+    def _keep(self, stopped: threading.Event) -> None:
+        """Renew the lead until the scheduler has stopped, also while it waits for refreshes."""
+        while not stopped.wait(RENEW_SECONDS):
             lease = self._lease
             if lease is None:
                 continue
@@ -161,22 +177,15 @@ class Daemon:
                     self._renewed = before
                 else:
                     self._renewed = -LEADER_LEASE.total_seconds()
-            except HeadwaterError:
-                continue  # a busy catalog: there is time for more attempts
+            except Exception:  # a busy catalog: there is time for more attempts
+                _log.warning("the lead was not renewed, it is tried again", exc_info=True)
 
-    def _prune(self) -> None:
-        """Once in an hour: let the history keep what its retention says, and maintain tables."""
-        if time.monotonic() - self._pruned < _PRUNE_SECONDS:
+    def _maintain_hourly(self) -> None:
+        """Once in an hour: maintain tables, in a thread beside the ticks."""
+        if time.monotonic() - self._maintained < _MAINTAIN_SECONDS:
             return
-        self._pruned = time.monotonic()
-        days = int(self._runtime.setting("history_retention_days"))
-        if days:
-            before = self._runtime.clock() - timedelta(days=days)
-            self._runtime.store.history.prune(before)
-            self._runtime.store.ticks.prune(before)
-        if self._maintains:
-            self._coordinator.dispatcher.workers.submit(self._maintain)
-        self._maintains = True
+        self._maintained = time.monotonic()
+        self._coordinator.dispatcher.workers.submit(self._maintain)
 
     def _maintain(self) -> None:
         """Compact and expire stream tables, in a thread beside the ticks."""

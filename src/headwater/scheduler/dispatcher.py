@@ -7,16 +7,18 @@ in a worker process is leased to that process, which renews it by itself.
 
 from __future__ import annotations
 
+import os
 import queue
 import time
-from contextlib import contextmanager
+from collections import deque
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from headwater.catalog.jobs import NewJob
 from headwater.catalog.owners import owner_name
-from headwater.core.errors import HeadwaterError
-from headwater.scheduler.execute import UnitResult, run_unit
+from headwater.core.errors import HeadwaterError, WorkersUnavailable
+from headwater.scheduler.execute import UnitResult, note_failure, run_unit
 from headwater.scheduler.in_flight import Running, interrupted, outcome
 from headwater.scheduler.keeper import LEASE, LeaseKeeper
 from headwater.scheduler.messages import Task
@@ -26,7 +28,7 @@ from headwater.scheduler.tick_dispatch import ReadyQueue
 from headwater.scheduler.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from headwater.catalog.jobs import Job, Load
     from headwater.refresh.runtime import Runtime
@@ -50,6 +52,7 @@ class Dispatcher:
         self._jobs: dict[str, Job] = {}
         self._pinned: dict[int, Pinned] = {}
         self._running: dict[str, Running] = {}
+        self._unwritten: deque[Callable[[], object]] = deque()
         self._done: queue.SimpleQueue[tuple[Entry, UnitResult]] = queue.SimpleQueue()
         self._keeper = LeaseKeeper(
             look=self._stop_slow,
@@ -117,6 +120,7 @@ class Dispatcher:
         self._pinned[turn] = pinned
         mine = [r for r in runs if r.unit.key in self._jobs]
         self.queue.add(mine, shape.graph, shape.units, turn)
+        self._forget_ticks()
         self._keeper.start()
 
     def keep(self, shape: Shape) -> None:
@@ -136,19 +140,22 @@ class Dispatcher:
         most = max(0, budget.allowed(here) - here)
         if self.in_processes:
             return self._start_processes(most)
-        for entry in self.queue.start(most):
-            job = self._claim(entry)
-            if job is None:
-                continue
-            label = self._begin(entry, job)
-            if budget.is_serial:
-                try:
-                    return [(entry, self._run(entry, label))]
-                except BaseException:  # somebody interrupts the process: the unit did not end well
-                    self.end(entry, interrupted(entry))
-                    raise
-            self.workers.submit(partial(self._work, entry, label))
+        with self._starting(most) as chosen:
+            for entry in chosen:
+                job = self._claim(entry, self.owner, os.getpid())
+                if job is None:
+                    continue
+                label = self._begin(entry, job)
+                if budget.is_serial:
+                    return [(entry, self._run_here(entry, label))]
+                self._submit(entry, partial(self._work, entry, label))
         return []
+
+    def write_down(self) -> None:
+        """Write how jobs and ticks ended; what the catalog does not take now is tried again."""
+        while self._unwritten:
+            self._unwritten[0]()
+            self._unwritten.popleft()
 
     def rest(self) -> None:
         """Have as many idle workers as are to be kept, and no more for long."""
@@ -161,28 +168,57 @@ class Dispatcher:
         wanted = min(most, len(self.queue.ready()))
         try:
             free = self.processes.prepare(wanted) if wanted else 0
+            address = self.processes.address() if free else None
         except HeadwaterError as error:
-            return [
-                (entry, UnitResult(failed=entry.run.members[0], error=error))
-                for entry in self.queue.start(wanted)
-                if self._claimed(entry)
-            ]
-        for entry in self.queue.start(free):
-            worker = self.processes.take()
-            job = self._claim(entry, worker)
-            if job is None:
-                self.processes.give_back(worker)
-                continue
-            label = self._begin(entry, job, worker)
-            task = self._task(entry, job, label)
-            self.workers.submit(partial(self._work_elsewhere, entry, worker, task))
+            return self._not_started(wanted, error)
+        with self._starting(free if address is not None else 0) as chosen:
+            for entry in chosen:
+                worker = self.processes.take()
+                if worker is None or address is None:
+                    break
+                job = None
+                try:
+                    job = self._claim(entry, worker.owner, worker.pid)
+                finally:
+                    if job is None:
+                        self.processes.give_back(worker)
+                if job is not None:
+                    label = self._begin(entry, job, worker)
+                    task = self._task(entry, job, label, address)
+                    self._submit(entry, partial(self._work_elsewhere, entry, worker, task))
         return []
 
-    def _claimed(self, entry: Entry) -> bool:
-        job = self._claim(entry)
-        if job is not None:
-            self._begin(entry, job)
-        return job is not None
+    def _not_started(self, most: int, error: HeadwaterError) -> list[tuple[Entry, UnitResult]]:
+        """Units that no worker could take, each with its job; they are tried again."""
+        told = WorkersUnavailable(f"no worker could be started: {error.what}", hint=error.hint)
+        ended = []
+        with self._starting(most) as chosen:
+            for entry in chosen:
+                job = self._claim(entry, self.owner, None)
+                if job is not None:
+                    self._begin(entry, job)
+                    name, tick = entry.run.members[0], self._pinned[entry.tick].tick
+                    again = entry.run.attempt < MAX_ATTEMPTS
+                    note_failure(self._runtime, name, told, tick=tick, is_retried=again)
+                    ended.append((entry, UnitResult(failed=name, error=told)))
+        return ended
+
+    @contextmanager
+    def _starting(self, most: int) -> Iterator[list[Entry]]:
+        """The units to start now; those that nobody has in the end wait again."""
+        chosen = self.queue.start(most)
+        try:
+            yield chosen
+        finally:
+            for entry in chosen:
+                if entry.key in self.queue.running and entry.key not in self._running:
+                    self.queue.back(entry.key)
+
+    def _submit(self, entry: Entry, work: Callable[[], None]) -> None:
+        try:
+            self.workers.submit(work)
+        except RuntimeError:  # the system has no more threads
+            self._done.put((entry, interrupted(entry)))
 
     def _begin(self, entry: Entry, job: Job, worker: WorkerProcess | None = None) -> str:
         label = f"headwater-{job.job_id}"
@@ -203,20 +239,26 @@ class Dispatcher:
         """The tick whose versions a unit reads."""
         return self._pinned[entry.tick]
 
+    def job_of(self, entry: Entry) -> Job | None:
+        """The job of a unit that runs."""
+        running = self._running.get(entry.key)
+        return None if running is None else running.job
+
     def end(self, entry: Entry, result: UnitResult) -> list[Entry]:
         """A unit ended: close its job; returns what is held back because it failed."""
         running = self._running.pop(entry.key, None)
         self._jobs.pop(entry.key, None)
-        if running is not None:
-            if running.worker is not None:
-                self.processes.give_back(running.worker)
-            status, detail = outcome(entry, result.error)
-            self._runtime.store.jobs.finish(running.job, status, detail=detail)
         if result.error is None:
             self.queue.succeeded(entry.key)
             held = []
         else:
             held = self.queue.failed(entry.key)
+        if running is not None:
+            if running.worker is not None:
+                self.processes.give_back(running.worker)
+            status, detail = outcome(entry, result.error)
+            jobs = self._runtime.store.jobs
+            self._write_later(partial(jobs.finish, running.job, status, detail=detail))
         self._cancel([e.key for e in held], "something it reads failed")
         self._forget_ticks()
         return held
@@ -226,16 +268,24 @@ class Dispatcher:
         for running in list(self._running.values()):
             self._stop(running)
 
-    def give_up(self, job_ids: Collection[int]) -> None:
-        """Expect nothing more of the worker processes of these jobs: their leases ran out."""
-        for running in list(self._running.values()):
-            if running.worker is not None and running.job.job_id in job_ids:
+    def give_up(self, job_ids: Collection[int]) -> set[int]:
+        """Expect nothing more of the workers of these jobs, whose leases ran out.
+
+        Returns:
+            Those of the jobs that run here.
+        """
+        lost = [r for r in self._running.values() if r.job.job_id in job_ids]
+        for running in lost:
+            if running.worker is not None:
                 running.worker.give_up()
+        return {running.job.job_id for running in lost}
 
     def drop_queued(self, why: str) -> None:
         """Give up what waits."""
-        self._cancel(list(self.queue.queued), why)
+        keys = list(self.queue.queued)
         self.queue.queued.clear()
+        self._cancel(keys, why)
+        self._forget_ticks()
 
     def close(self) -> None:
         """Give up what waits, and let the workers end."""
@@ -260,9 +310,9 @@ class Dispatcher:
         finally:
             self._done.put((entry, result))
 
-    def _task(self, entry: Entry, job: Job, label: str) -> Task:
+    def _task(self, entry: Entry, job: Job, label: str, address: tuple[str, bool]) -> Task:
         pinned = self._pinned[entry.tick]
-        url, has_jars = self.processes.address()
+        url, has_jars = address
         return Task.of(
             job,
             entry.run,
@@ -291,7 +341,14 @@ class Dispatcher:
             label=label,
         )
 
-    def _claim(self, entry: Entry, worker: WorkerProcess | None = None) -> Job | None:
+    def _run_here(self, entry: Entry, label: str) -> UnitResult:
+        try:
+            return self._run(entry, label)
+        except BaseException:  # somebody interrupts the process: the unit did not end well
+            self.end(entry, interrupted(entry))
+            raise
+
+    def _claim(self, entry: Entry, owner: str, pid: int | None) -> Job | None:
         """Take the job of a unit, if all hubs together leave room; else it waits again."""
 
         def leaves_room(load: Load) -> bool:
@@ -299,25 +356,24 @@ class Dispatcher:
 
         jobs = self._runtime.store.jobs
         queued = self._jobs[entry.key]
-        job = jobs.claim(
-            self.owner if worker is None else worker.owner,
-            LEASE,
-            job_id=queued.job_id,
-            pid=None if worker is None else worker.pid,
-            within=leaves_room,
-        )
-        if job is None:
-            if jobs.is_queued(queued):
-                self.queue.back(entry.key)
-            else:  # another coordinator took it for lost
-                self.queue.succeeded(entry.key)
-                del self._jobs[entry.key]
+        job = jobs.claim(owner, LEASE, job_id=queued.job_id, pid=pid, within=leaves_room)
+        if job is None and not jobs.is_queued(queued):
+            # Another coordinator took it for lost, or a claim succeeded of which nobody heard.
+            self.queue.succeeded(entry.key)
+            self._cancel([entry.key], "it could not be started")
         return job
 
-    def _cancel(self, keys: Sequence[str] | set[str], why: str) -> None:
+    def _cancel(self, keys: Iterable[str], why: str) -> None:
         gone = [self._jobs.pop(key).job_id for key in keys if key in self._jobs]
         if gone:
-            self._runtime.store.jobs.cancel(gone, detail=why)
+            cancel = self._runtime.store.jobs.cancel
+            self._write_later(partial(cancel, gone, detail=why))
+
+    def _write_later(self, write: Callable[[], object]) -> None:
+        """Write now if the catalog takes it, and else as soon as it does."""
+        self._unwritten.append(write)
+        with suppress(Exception):  # told by the next tick, which writes it first of all
+            self.write_down()
 
     def _stop_slow(self) -> None:
         """Cancel what takes too long."""
@@ -332,5 +388,6 @@ class Dispatcher:
         used = {entry.tick for entry in entries}
         for turn in [t for t in self._pinned if t not in used]:
             pinned = self._pinned.pop(turn)
-            pinned.shared.close()
-            self._runtime.store.ticks.finish(pinned.tick)
+            self._write_later(partial(self._runtime.store.ticks.finish, pinned.tick))
+            with suppress(Exception):  # a Spark that is gone keeps no windows
+                pinned.shared.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from headwater.core.errors import HeadwaterError, StreamTableNotFound
 from headwater.graph.units import UnitKind
 from headwater.refresh.arms import dependency_graph
 from headwater.refresh.circle import refresh_circle
+from headwater.refresh.perform import failed
 from headwater.refresh.run import refresh
 from headwater.refresh.together import MemberFailed, refresh_together
 from headwater.storage.failures import translate
@@ -33,6 +35,21 @@ class UnitResult:
     results: tuple[RefreshResult, ...] = ()
     failed: TableName | None = None
     error: HeadwaterError | None = None
+
+
+def note_failure(
+    runtime: Runtime,
+    name: TableName,
+    error: HeadwaterError,
+    *,
+    tick: int | None,
+    is_retried: bool,
+) -> None:
+    """Leave a failed run in the history for a refresh that could not even begin."""
+    with suppress(HeadwaterError):  # dropped meanwhile, or the catalog is what failed
+        row = runtime.store.tables.get(name)
+        run = runtime.store.history.begin(row, initiated_by=InitiatedBy.SCHEDULER, tick=tick)
+        failed(runtime, row, run, error, is_retried=is_retried)
 
 
 def run_unit(

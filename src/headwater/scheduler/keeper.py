@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from headwater.core.errors import HeadwaterError
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LEASE = timedelta(seconds=10)
+LEASE = timedelta(seconds=20)
 """How long a job may run before whoever runs it shows that it lives."""
 
+RENEW_SECONDS = 2.5
+"""How often it shows that: a catalog that is busy for long must not make it look dead."""
+
 _POLL_SECONDS = 0.25
+_log = logging.getLogger("headwater")
 
 
 class LeaseKeeper:
@@ -23,7 +26,7 @@ class LeaseKeeper:
 
     Args:
         look: called in short intervals.
-        renew: renews the leases; called three times in the time of a lease.
+        renew: renews the leases; called several times in the time of a lease.
         is_needed: whether there are jobs.
     """
 
@@ -56,12 +59,15 @@ class LeaseKeeper:
         last = 0.0
         while not self._stopped.wait(_POLL_SECONDS):
             try:
-                self._look()
-                if time.monotonic() - last > LEASE.total_seconds() / 3:
-                    last = time.monotonic()
+                if time.monotonic() - last > RENEW_SECONDS:
                     self._renew()
-            except HeadwaterError:
-                continue  # a busy catalog: there is time for two more attempts
+                    last = time.monotonic()
+                self._look()
+            except Exception:  # a busy catalog: there is time for more attempts
+                _log.warning(
+                    "leases of jobs were not looked after, it is tried again", exc_info=True
+                )
+                continue
             with self._lock:
                 if not self._is_needed():
                     self._thread = None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 60.0
 """How long a worker without work stays, unless it is one of those to be kept."""
 
-REST_SECONDS = 30.0
+REST_SECONDS = 10.0
 """How long after a failed start the next one is tried."""
 
 
@@ -85,11 +85,12 @@ class ProcessPool:
         self._have(len(self._busy) + wanted)
         return min(wanted, self.idle) if self._url() is not None else 0
 
-    def take(self) -> WorkerProcess:
-        """A worker that is ready; `prepare` told that there is one."""
-        worker = next(w for w in self._idle if w.is_ready)
-        self._idle.remove(worker)
-        self._busy.add(worker)
+    def take(self) -> WorkerProcess | None:
+        """A worker that is ready; None when those that were have died meanwhile."""
+        worker = next((w for w in self._idle if w.is_ready), None)
+        if worker is not None:
+            self._idle.remove(worker)
+            self._busy.add(worker)
         return worker
 
     def give_back(self, worker: WorkerProcess) -> None:
@@ -97,11 +98,10 @@ class ProcessPool:
         self._busy.discard(worker)
         (self._idle if worker.is_alive else self._given_up).append(worker)
 
-    def address(self) -> tuple[str, bool]:
-        """The server to use, and whether it has all jars of Headwater."""
+    def address(self) -> tuple[str, bool] | None:
+        """The server to use, and whether it has all jars of Headwater; None while it starts."""
         url = self._url()
-        assert url is not None, "a unit starts when there is a server"
-        return url, self._server is not None
+        return None if url is None else (url, self._server is not None)
 
     def run(self, worker: WorkerProcess, task: Task) -> UnitResult:
         """Run a unit in a worker, to its end; called in a thread of its own."""

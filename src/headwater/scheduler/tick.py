@@ -143,7 +143,7 @@ class _Round:
                 continue
             table = self._table(member)
             want = self._wants(table, self.refreshing)
-            wait = self.due.wait(table) if want is not None else None
+            wait = self._wait(unit, table) if want is not None else None
             if want is None:
                 self._quiet(table)
             elif wait is not None:
@@ -164,7 +164,7 @@ class _Round:
                 self._quiet(self._table(member))
             else:
                 wants[member] = want
-        waits = {m: self.due.wait(self._table(m)) for m in wants}
+        waits = {m: self._wait(unit, self._table(m)) for m in wants}
         due = [m for m, wait in waits.items() if wait is None]
         slowest = any(self._table(m).waits_for_slowest for m in unit.members)
         if not due or (slowest and len(due) < len(waits)):
@@ -177,6 +177,10 @@ class _Round:
             self.choices[member] = Choice(True, *want)
         self.refreshing |= wants.keys()
         return tuple(wants)
+
+    def _wait(self, unit: Unit, table: TableState) -> tuple[str, str] | None:
+        """Why the clock does not let a table refresh; a failed attempt is repeated by its own."""
+        return None if unit.key in self.state.retries else self.due.wait(table)
 
     def _obstacle(self, unit: Unit) -> Choice | None:
         if not self.state.busy.isdisjoint(unit.members):

@@ -75,6 +75,13 @@ class ReadyQueue:
         """The members of the units that run."""
         return frozenset(m for e in self.running.values() for m in e.run.unit.members)
 
+    @property
+    def members(self) -> frozenset[TableName]:
+        """The tables that are refreshed, or wait for it."""
+        return frozenset(
+            m for e in (*self.queued.values(), *self.running.values()) for m in e.run.members
+        )
+
     def add(self, runs: Iterable[UnitRun], graph: Graph, units: UnitGraph, tick: int) -> None:
         """Queue the units of a tick; one that waits already keeps its turn, with newer versions."""
         for run in runs:

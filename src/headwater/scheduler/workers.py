@@ -48,11 +48,11 @@ class Workers:
 
     def submit(self, task: Callable[[], None]) -> None:
         """Run a task in a worker; one is started when none is idle."""
-        with self._lock:
-            self._active += 1
-            if self._active > len(self._threads):
+        with self._lock:  # a worker that gives up waiting must see the task
+            if self._active + 1 > len(self._threads):
                 self._start()
-        self._tasks.put(task)
+            self._active += 1
+            self._tasks.put(task)
 
     def close(self) -> None:
         """Let every worker end after what it does now."""
@@ -68,8 +68,8 @@ class Workers:
         thread = threading.Thread(
             target=self._run, args=(number,), name=f"{self._name}-{number}", daemon=True
         )
-        self._threads[number] = thread
         thread.start()
+        self._threads[number] = thread
 
     def _run(self, number: int) -> None:
         while True:

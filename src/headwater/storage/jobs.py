@@ -89,8 +89,8 @@ def labelled_jobs(session: SparkSession, label: str) -> Iterator[None]:
 def cancel_jobs(sessions: Iterable[SparkSession], label: str) -> None:
     """Cancel what runs under a label in these sessions of one Spark."""
     for session in sessions:
-        if not remote.is_remote(session):
-            session.sparkContext.cancelJobsWithTag(label)
-            return  # in a JVM tags belong to all sessions
-        with suppress(Exception):  # a server that is gone runs nothing
+        with suppress(Exception):  # a JVM or a server that is gone runs nothing
+            if not remote.is_remote(session):
+                session.sparkContext.cancelJobsWithTag(label)
+                return  # in a JVM tags belong to all sessions
             session.interruptTag(label)
