@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib.util
 import inspect
+import json
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -37,11 +40,15 @@ def _script(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
 
 DOCS = _script("docs")
+BENCH = _script("bench_docs")
+EXPERT = "fee9deabee7ba1f57e652175b5f035f49c459fafd383d6b1f5af503619b430a0"
+"""The statements that refreshes are measured against are not changed when refreshes are."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -244,6 +251,57 @@ def test_readme_cannot_state_more_coverage_than_measured(
 def test_readme_states_coverage() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert _script("coverage").judge(100.0, readme) == []
+
+
+def test_benchmark_results_are_in_the_page() -> None:
+    for file, text in BENCH.generated().items():
+        assert file.read_text(encoding="utf-8") == text, "run `make bench-docs`"
+    assert {file.name for file in BENCH.PLOTS.iterdir()} == {
+        file.name for file in BENCH.generated() if file.suffix == ".svg"
+    }
+
+
+def test_check_finds_benchmark_results_that_are_not_in_the_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in BENCH.RESULTS.glob("*.json"):
+        (tmp_path / file.name).write_text(file.read_text())
+    width = {"ratio": 9.87, "mark": 1.3, "passed": False}
+    (tmp_path / "width.json").write_text(json.dumps(width))
+    monkeypatch.setattr(BENCH, "RESULTS", tmp_path)
+    assert "| `width` |  | 9.87 × | 1.3 × | no |" in BENCH.generated()[BENCH.PAGE]
+    assert BENCH.main(["--check"]) == 1
+    assert "docs/performance.md is out of date" in capsys.readouterr().out
+
+
+def test_every_benchmark_is_run_and_documented() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    listed = re.search(r"^BENCHMARKS := (.*?)\n\n", makefile, re.DOTALL | re.MULTILINE)
+    assert listed is not None
+    run = set(listed[1].replace("\\\n", " ").split())
+    commands = {
+        file.stem
+        for file in (ROOT / "bench").glob("*.py")
+        if "__main__" in file.read_text(encoding="utf-8")
+    }
+    assert run == commands - {"gate", "tpch_make"}
+    for name in run - {"idle_tick", "parallel"}:
+        assert f"bench.{name}`" in page.replace("\n", " "), name
+
+
+def test_expert_statements_are_frozen() -> None:
+    text = (ROOT / "bench" / "experts.py").read_bytes()
+    assert hashlib.sha256(text).hexdigest() == EXPERT
+
+
+def test_keys_of_new_and_deleted_orders_never_run_out() -> None:
+    from bench.tpch_data import pieces
+
+    met = [piece for start in range(0, 2_000, 320) for piece in pieces(start, 320, 992)]
+    assert sum(high - low for _, low, high in met) == 7 * 320
+    assert {turn for turn, _, _ in met} == {0, 1, 2}
+    assert all(0 <= low < high <= 992 for _, low, high in met)
 
 
 def test_picture_shows_the_demo_as_it_is() -> None:
