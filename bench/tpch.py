@@ -25,7 +25,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from typing import Any
 import headwater
 from bench.command import options
 from bench.measure import RESULTS, median, save
-from bench.tpch_data import Changes, load, queries
+from bench.tpch_data import Changes, Walk, load, queries
 from headwater.core.results import RefreshResult
 
 MARKS = {0.0001: 0.2, 0.001: 0.25}
@@ -144,13 +144,13 @@ def judged(result: dict[str, Any]) -> dict[str, Any]:
 
 def prepared(hub: headwater.Hub, cursor: Path, scale: float, chosen: dict[str, str]) -> Changes:
     """Sources, stream tables and their plain twins; what a kept hub has already stays."""
-    changes = Changes(hub, scale)
     known = {row.name for row in hub.status()}
     if cursor.exists():
-        vars(changes).update(json.loads(cursor.read_text()))
+        stored = json.loads(cursor.read_text())
+        changes = Changes(hub, scale, Walk(**stored["walk"]), stored["updates"])
     else:
         load(hub, scale)
-        changes.start()
+        changes = Changes.of(hub, scale)
     keep(cursor, changes)
     for name, text in chosen.items():
         if f"default.{name}" in known:
@@ -163,8 +163,8 @@ def prepared(hub: headwater.Hub, cursor: Path, scale: float, chosen: dict[str, s
 
 
 def keep(cursor: Path, changes: Changes) -> None:
-    names = ("inserted", "deleted", "updates", "count", "keys")
-    cursor.write_text(json.dumps({name: getattr(changes, name) for name in names}))
+    document = {"walk": asdict(changes.walk), "updates": changes.updates}
+    cursor.write_text(json.dumps(document))
 
 
 def measured(

@@ -295,13 +295,26 @@ def test_expert_statements_are_frozen() -> None:
     assert hashlib.sha256(text).hexdigest() == EXPERT
 
 
-def test_keys_of_new_and_deleted_orders_never_run_out() -> None:
-    from bench.tpch_data import pieces
+def test_as_many_orders_come_as_go_and_keys_never_run_out() -> None:
+    from bench.tpch_data import Walk
 
-    met = [piece for start in range(0, 2_000, 320) for piece in pieces(start, 320, 992)]
-    assert sum(high - low for _, low, high in met) == 7 * 320
-    assert {turn for turn, _, _ in met} == {0, 1, 2}
-    assert all(0 <= low < high <= 992 for _, low, high in met)
+    walk = Walk.over(2_500, 10_000)
+    there = {(key // 32, 0) for key in range(0, 2 * walk.half, 32)}
+    before = len(there)
+    for _ in range(40):
+        come, go = walk.step(0.1)
+        new = {(k // 32, r.place) for r in come for k in range(r.low, r.high, 32)}
+        assert new
+        assert not new & there
+        gone = {
+            (span, place)
+            for span, place in there | new
+            for r in go
+            if r.low <= span * 32 < r.high and r.place in (place, None)
+        }
+        assert len(gone) == len(new)
+        there = (there | new) - gone
+    assert len(there) == before
 
 
 def test_picture_shows_the_demo_as_it_is() -> None:
