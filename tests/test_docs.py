@@ -317,6 +317,24 @@ def test_as_many_orders_come_as_go_and_keys_never_run_out() -> None:
     assert len(there) == before
 
 
+def test_partial_runs_of_tpch_join_and_need_the_shares_with_a_mark(tmp_path: Path) -> None:
+    from bench.tpch import judged, merged
+
+    def part(share: str, ratio: float, **more: object) -> dict[str, Any]:
+        shares = {share: {"total_ratio": ratio, "slowest": 1.0}}
+        return {"scale": 1.0, "queries": ["q01"], "shares": shares, "random_updates": None, **more}
+
+    file = tmp_path / "tpch.json"
+    first = judged(merged(file, part("0.001", 0.25)))
+    assert (first["passed"], first["missing_shares"]) == (False, ["0.0001"])
+    file.write_text(json.dumps(first))
+    both = judged(merged(file, part("0.0001", 0.2)))
+    assert list(both["shares"]) == ["0.0001", "0.001"]
+    assert both["passed"]
+    assert not judged(merged(file, part("0.0001", 0.21)))["passed"]
+    assert list(merged(file, part("0.0001", 0.2, scale=0.1))["shares"]) == ["0.0001"]
+
+
 def test_picture_shows_the_demo_as_it_is() -> None:
     from headwater.cli.commands import demo_data
 
