@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import headwater
 from bench.measure import save
+from headwater.refresh.conf import LARGE_REFRESH, SMALL_REFRESH
+from headwater.storage.spark import settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Run = Callable[[headwater.Hub, argparse.Namespace], dict[str, Any]]
 
@@ -37,3 +43,26 @@ def main(name: str, doc: str | None, run: Run, **known: Any) -> int:
         result = run(hub, arguments)
     save(name, result)
     return 0 if result["passed"] else 1
+
+
+@contextmanager
+def same_settings(hub: headwater.Hub, *, small: bool = True) -> Iterator[SparkSession]:
+    """A session with the settings and the file system that refreshes have, for their peers.
+
+    Args:
+        hub: whose refreshes the peer is compared with.
+        small: the settings of a refresh of few changes; else those of a large one.
+    """
+    conf = SMALL_REFRESH if small else LARGE_REFRESH
+    with hub._runtime.engine.exclusive() as session, settings(session, conf):
+        yield session
+
+
+def differing_rows(hub: headwater.Hub, ours: str, peer: str) -> int:
+    """Rows that two tables do not share, as bags, by the columns that both have."""
+    one, other = hub.table(ours), hub.table(peer)
+    known = {name.lower() for name in other.columns}
+    shared = [name for name in one.columns if name.lower() in known]
+    assert shared, f"{ours} and {peer} have no column in common"
+    one, other = one.select(*shared), other.select(*shared)
+    return int(one.exceptAll(other).count() + other.exceptAll(one).count())

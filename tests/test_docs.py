@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib.util
 import inspect
+import json
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -38,11 +41,15 @@ def _script(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
 
 DOCS = _script("docs")
+BENCH = _script("bench_docs")
+EXPERT = "fee9deabee7ba1f57e652175b5f035f49c459fafd383d6b1f5af503619b430a0"
+"""The statements that refreshes are measured against are not changed when refreshes are."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -252,6 +259,88 @@ def test_readme_cannot_state_more_coverage_than_measured(
 def test_readme_states_coverage() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert _script("coverage").judge(100.0, readme) == []
+
+
+def test_benchmark_results_are_in_the_page() -> None:
+    for file, text in BENCH.generated().items():
+        assert file.read_text(encoding="utf-8") == text, "run `make bench-docs`"
+    assert {file.name for file in BENCH.PLOTS.iterdir()} == {
+        file.name for file in BENCH.generated() if file.suffix == ".svg"
+    }
+
+
+def test_check_finds_benchmark_results_that_are_not_in_the_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in BENCH.RESULTS.glob("*.json"):
+        (tmp_path / file.name).write_text(file.read_text())
+    width = {"ratio": 9.87, "mark": 1.3, "passed": False}
+    (tmp_path / "width.json").write_text(json.dumps(width))
+    monkeypatch.setattr(BENCH, "RESULTS", tmp_path)
+    assert "| `width` |  | 9.87 × | 1.3 × | no |" in BENCH.generated()[BENCH.PAGE]
+    assert BENCH.main(["--check"]) == 1
+    assert "docs/performance.md is out of date" in capsys.readouterr().out
+
+
+def test_every_benchmark_is_run_and_documented() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    listed = re.search(r"^BENCHMARKS := (.*?)\n\n", makefile, re.DOTALL | re.MULTILINE)
+    assert listed is not None
+    run = set(listed[1].replace("\\\n", " ").split())
+    commands = {
+        file.stem
+        for file in (ROOT / "bench").glob("*.py")
+        if "__main__" in file.read_text(encoding="utf-8")
+    }
+    assert run == commands - {"gate", "tpch_make"}
+    for name in run - {"idle_tick", "parallel"}:
+        assert f"bench.{name}`" in page.replace("\n", " "), name
+
+
+def test_expert_statements_are_frozen() -> None:
+    text = (ROOT / "bench" / "experts.py").read_bytes()
+    assert hashlib.sha256(text).hexdigest() == EXPERT
+
+
+def test_as_many_orders_come_as_go_and_keys_never_run_out() -> None:
+    from bench.tpch_data import Walk
+
+    walk = Walk.over(2_500, 10_000)
+    there = {(key // 32, 0) for key in range(0, 2 * walk.half, 32)}
+    before = len(there)
+    for _ in range(40):
+        come, go = walk.step(0.1)
+        new = {(k // 32, r.place) for r in come for k in range(r.low, r.high, 32)}
+        assert new
+        assert not new & there
+        gone = {
+            (span, place)
+            for span, place in there | new
+            for r in go
+            if r.low <= span * 32 < r.high and r.place in (place, None)
+        }
+        assert len(gone) == len(new)
+        there = (there | new) - gone
+    assert len(there) == before
+
+
+def test_partial_runs_of_tpch_join_and_need_the_shares_with_a_mark(tmp_path: Path) -> None:
+    from bench.tpch import judged, merged
+
+    def part(share: str, ratio: float, **more: object) -> dict[str, Any]:
+        shares = {share: {"total_ratio": ratio, "slowest": 1.0}}
+        return {"scale": 1.0, "queries": ["q01"], "shares": shares, "random_updates": None, **more}
+
+    file = tmp_path / "tpch.json"
+    first = judged(merged(file, part("0.001", 0.25)))
+    assert (first["passed"], first["missing_shares"]) == (False, ["0.0001"])
+    file.write_text(json.dumps(first))
+    both = judged(merged(file, part("0.0001", 0.2)))
+    assert list(both["shares"]) == ["0.0001", "0.001"]
+    assert both["passed"]
+    assert not judged(merged(file, part("0.0001", 0.21)))["passed"]
+    assert list(merged(file, part("0.0001", 0.2, scale=0.1))["shares"]) == ["0.0001"]
 
 
 def test_picture_shows_the_demo_as_it_is() -> None:
