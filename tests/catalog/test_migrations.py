@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from catalog_samples import ORDERS, TOTALS, child, done, execute, new
@@ -18,7 +19,7 @@ from headwater.catalog.store import Store
 from headwater.catalog.tables import HEAD, VERSION_TABLE, metadata
 from headwater.core.errors import CatalogDamaged, CatalogTooNew
 
-_OLD_ROWS = [
+_FIRST_ROWS = [
     "INSERT INTO hw_hubs VALUES ('default', '2026-01-01T00:00:00.000000+00:00')",
     "INSERT INTO hw_meta VALUES ('default', 17, '0.0.1', '2026-01-01T00:00:00.000000+00:00')",
     """INSERT INTO hw_stream_tables (hub, namespace, name, query, definition_hash, generation,
@@ -38,7 +39,50 @@ _OLD_ROWS = [
        SELECT 'default', 'r1', id, 'default.totals', 'COMPLETED', 'FULL', 'MANUAL',
          '2026-01-01T00:00:00.000000+00:00', '2026-01-01T00:00:01.000000+00:00', 1, 0, 1, 2, 1,
          'h', 1, 'x' FROM hw_stream_tables""",
+    """INSERT INTO hw_settings VALUES
+         ('default', 'log_format', '"json"', '2026-01-01T00:00:00.000000+00:00')""",
+    """INSERT INTO hw_jobs (hub, dag_version, unit_key, unit_kind, members, status, scheduler_pid,
+         attempt_no, enqueued_at, lease_token)
+       VALUES ('default', 3, 'default.totals', 'table', '["default.totals"]', 'SUCCEEDED', 1, 1,
+         '2026-01-01T00:00:00.000000+00:00', 2)""",
+    """INSERT INTO hw_leases VALUES ('default', 'leader', 'me', 9,
+         '2026-01-01T00:00:00.000000+00:00', 'h', 1, 'x')""",
+    """INSERT INTO hw_publish_intents (hub, unit_key, members, status, created_at)
+       VALUES ('default', 'a+b', '{}', 'DONE', '2026-01-01T00:00:00.000000+00:00')""",
 ]
+_NEW_ROWS = {
+    "0001": _FIRST_ROWS,
+    "0002": [
+        "UPDATE hw_stream_tables SET downstream_publication = 'feed'",
+        """INSERT INTO hw_templates (hub, stream_table_id, generation, specialisation, payload,
+             created_at)
+           SELECT 'default', id, 4, 'append', CAST('abc' AS {bytes}),
+             '2026-01-01T00:00:00.000000+00:00' FROM hw_stream_tables""",
+    ],
+    "0003": [
+        """INSERT INTO hw_batches
+           VALUES ('default', 'b1', '2026-01-01T00:00:00.000000+00:00', 'h', 1, 'x')""",
+    ],
+    "0004": [
+        """INSERT INTO hw_costs (hub, stream_table_id, generation, measured_at, is_full,
+             reason_code, specialisation, apply, planned_bytes, delta_rows, source_bytes, warmth,
+             duration_ms)
+           SELECT 'default', id, 4, '2026-01-01T00:00:00.000000+00:00', false, 'DELTA', 'append',
+             'merge', 100, 7, 9000, 3, 12.5 FROM hw_stream_tables""",
+    ],
+    "0005": [
+        """INSERT INTO hw_schedule_state (hub, stream_table_id, sla_misses, sla_spare, fuse_state)
+           SELECT 'default', id, 2, 1, 'INTACT' FROM hw_stream_tables""",
+        """INSERT INTO hw_source_gates
+           VALUES ('default', 'default', 'orders', '2026-01-01T00:00:00.000000+00:00')""",
+        """INSERT INTO hw_refresh_groups
+           VALUES ('default', 'pair', '["default.totals"]', '2026-01-01T00:00:00.000000+00:00')""",
+        """INSERT INTO hw_ticks (hub, started_at, versions, units, host, pid)
+           VALUES ('default', '2026-01-01T00:00:00.000000+00:00', '{}', 1, 'h', 1)""",
+    ],
+    "0006": ["UPDATE hw_costs SET way = 'SEEK', files = 9, files_rewritten = 2"],
+}
+"""What each version of the schema can hold and the one before it could not."""
 
 
 @contextmanager
@@ -50,14 +94,46 @@ def writing(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-def test_an_old_catalog_is_upgraded_in_place_and_keeps_its_rows(fresh_url: str) -> None:
-    database = Database(fresh_url, hub="default")
-    engine = database.bare_engine()
-    schema.upgrade(engine, "0001", fresh_url)
-    assert not inspect(engine).has_table("hw_templates")
+def insert_rows(engine: Engine, revision: str) -> None:
+    """Fill every table of a version of the schema."""
+    binary = "BYTEA" if engine.dialect.name == "postgresql" else "BLOB"
     with writing(engine) as connection:
-        for statement in _OLD_ROWS:
-            connection.execute(text(statement))
+        for since, statements in _NEW_ROWS.items():
+            for statement in statements if since <= revision else ():
+                connection.exec_driver_sql(statement.replace("{bytes}", binary))
+
+
+def stored_rows(engine: Engine, columns: Mapping[str, list[str]]) -> dict[str, list[Any]]:
+    """The rows of tables, in these of their columns."""
+    with engine.connect() as connection:
+        return {
+            table: sorted(
+                (tuple(row) for row in connection.execute(text(f"SELECT {names} FROM {table}"))),
+                key=repr,
+            )
+            for table, names in ((t, ", ".join(f'"{c}"' for c in cs)) for t, cs in columns.items())
+        }
+
+
+def columns_of(engine: Engine) -> dict[str, list[str]]:
+    found = inspect(engine)
+    tables = set(found.get_table_names()) - {VERSION_TABLE}
+    return {table: [c["name"] for c in found.get_columns(table)] for table in tables}
+
+
+@pytest.mark.parametrize("revision", schema.known_revisions())
+def test_a_catalog_of_every_version_is_upgraded_in_place_and_keeps_its_rows(
+    fresh_url: str, revision: str
+) -> None:
+    engine = Database(fresh_url, hub="default").bare_engine()
+    schema.upgrade(engine, revision, fresh_url)
+    insert_rows(engine, revision)
+    columns = columns_of(engine)
+    before = stored_rows(engine, columns)
+    assert [table for table, found in before.items() if not found] == []
+    schema.ensure(engine, fresh_url)
+    assert columns_of(engine).keys() >= columns.keys()
+    assert stored_rows(engine, columns) == before
     engine.dispose()
 
     with Store(fresh_url) as store:
@@ -65,12 +141,17 @@ def test_an_old_catalog_is_upgraded_in_place_and_keeps_its_rows(fresh_url: str) 
         assert (row.generation, row.tier, row.spec.tags) == (4, "cold", ("old",))
         assert row.frontier is not None
         assert row.frontier.versions() == {"default.orders": 5}
-        assert row.downstream_publication is None
+        assert row.downstream_publication == (None if revision == "0001" else "feed")
         assert [d.source for _, d in store.tables.dependencies()] == [ORDERS]
         assert [r.run_id for r in store.history.runs()] == ["r1"]
+        assert store.settings.all() == {"log_format": "json"}
         assert store.generation() == 17
         assert store.versions().agree
-        assert store.templates.put(row.id, row.generation, "append", b"new table works")
+        assert store.templates.put(row.id, row.generation, "mixed", b"new table works")
+
+
+def test_every_version_of_the_schema_has_rows_of_its_own() -> None:
+    assert tuple(_NEW_ROWS) == tuple(schema.known_revisions())
 
 
 @pytest.mark.parametrize("revision", schema.known_revisions())

@@ -16,7 +16,9 @@ import typer
 from process_time import is_within
 from typer.testing import CliRunner
 
+import headwater as package
 from headwater import connect
+from headwater.catalog.store import Store
 from headwater.cli.cells import cell, field, to_json
 from headwater.cli.main import COMMANDS, app
 from headwater.cli.output import Format, Output, show_error
@@ -103,8 +105,12 @@ class TestHelp:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.stderr.partition("---")[1:] == ("---", "\n")
 
-    def test_version(self, run) -> None:
-        assert run("--version").stdout.startswith("headwater ")
+    def test_version_is_that_of_package_and_catalog(self, run, tmp_path: Path) -> None:
+        assert run("--version").stdout == f"headwater {package.__version__}\n"
+        with Store(f"sqlite:///{tmp_path}/headwater.db") as store:
+            versions = store.versions()
+        assert (versions.package, versions.catalog) == (package.__version__,) * 2
+        assert versions.agree
 
     def test_reference_names_every_command_and_example(self) -> None:
         page = render()

@@ -292,14 +292,3 @@ class TestWorking:
         done = headwater("--hub", lake, "create", "-f", str(file))
         assert done.returncode == 1
         assert "\nat line 4, column 11\nAS SELECT x FROM orders;\n          ^\n" in done.stderr
-
-
-@pytest.mark.long
-def test_demo_ends_by_itself_with_equal_tables() -> None:
-    shown = ok("demo")
-    assert shown.count("INCREMENTAL") >= 16
-    assert "4 stream tables in" in shown
-    assert ", 0 Spark jobs" in shown
-    verified = shown.partition("Verify")[2]
-    assert verified.count("OK   ") == 4
-    assert "All four are exact." in verified

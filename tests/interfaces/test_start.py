@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from headwater.storage.jars import COORDINATES
 from shared_spark import environment
 
 pytestmark = pytest.mark.spark
+
+DEMO_BUDGET_SECONDS = 180
 
 STORY = """
 CREATE TABLE t (id BIGINT, k STRING) USING iceberg;
@@ -114,3 +117,22 @@ def test_what_a_running_jvm_says_is_passed_on(tmp_path: Path) -> None:
     *errors, last = done.stderr.splitlines()
     assert last == "a line of the JVM"
     assert [line.split(": ", 1)[1] for line in errors] == ["an error of the disk"]
+
+
+@pytest.mark.long
+def test_demo_without_network_ends_by_itself_with_equal_tables(
+    tmp_path: Path, report: list[str]
+) -> None:
+    began = time.monotonic()
+    done = headwater("demo", TMPDIR=str(tmp_path), JAVA_TOOL_OPTIONS="")
+    seconds = time.monotonic() - began
+    report.append(f"headwater demo: {seconds:.0f} s")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.count("INCREMENTAL") >= 16
+    assert "4 stream tables in" in done.stdout
+    assert ", 0 Spark jobs" in done.stdout
+    verified = done.stdout.partition("Verify")[2]
+    assert verified.count("OK   ") == 4
+    assert "All four are exact." in verified
+    assert seconds < DEMO_BUDGET_SECONDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 IDLE = """
-import json, statistics, sys, time
+import json, sys, time
 import headwater
 hub = headwater.connect(catalog=sys.argv[1], warehouse=sys.argv[2])
 times, last = [], None
@@ -26,18 +27,20 @@ for _ in range(60):
     last = hub.refresh_stream_table("t")
     times.append((time.perf_counter() - started) * 1000)
 print(json.dumps({
-    "median_ms": statistics.median(times[5:]), "action": last.action, "jobs": last.spark_jobs,
+    "times_ms": times[5:], "action": last.action, "jobs": last.spark_jobs,
     "jvm": hub._runtime.engine.running, "pyspark": "pyspark" in sys.modules,
 }))
 """
 
 
-def test_no_data_needs_no_jvm_and_under_10_ms(spark: object, place: Place) -> None:
+def test_no_data_needs_no_jvm_and_under_10_ms(
+    spark: object, place: Place, report: list[str]
+) -> None:
     with place.open(spark) as hub:  # type: ignore[arg-type]
         hub.sql("CREATE TABLE src (g INT, x INT) USING iceberg")
         hub.sql("INSERT INTO src VALUES (1, 1)")
         hub.create_stream_table("t", "SELECT g, SUM(x) AS s FROM src GROUP BY g")
-    best = None
+    times: list[float] = []
     for _ in range(3):
         done = subprocess.run(
             [sys.executable, "-c", IDLE, place.catalog, place.warehouse],
@@ -50,10 +53,10 @@ def test_no_data_needs_no_jvm_and_under_10_ms(spark: object, place: Place) -> No
         assert (seen["action"], seen["jobs"]) == ("NO_DATA", 0)
         assert not seen["jvm"]
         assert not seen["pyspark"]
-        best = min(best or 1e9, seen["median_ms"])
-    print(f"NO_DATA refresh: median {best:.2f} ms")
-    assert best is not None
-    assert best < 10
+        times += seen["times_ms"]
+    median = statistics.median(times)
+    report.append(f"NO_DATA refresh: median {median:.2f} ms of {len(times)}, 0 Spark jobs, no JVM")
+    assert median < 10
 
 
 def test_idle_refreshes_share_one_history_row(hub: headwater.Hub) -> None:
@@ -85,12 +88,30 @@ def test_empty_delta_advances_the_frontier_without_a_commit(spark: object, place
     with place.open(spark) as hub:  # type: ignore[arg-type]
         assert hub.refresh_stream_table("t").action == "NO_DATA", "survives a restart"
         check(hub, "t")
-        # When the head moves, the advanced frontier no longer holds.
         hub.sql("INSERT INTO t VALUES (99, 'x')")
         result = hub.refresh_stream_table("t")
         assert (result.action, result.reason_code) == ("FULL", "FOREIGN_WRITE")
         check(hub, "t")
         assert rows(hub, "t") == [(1,)]
+
+
+def test_advanced_frontier_is_dropped_when_the_head_moves(hub: headwater.Hub) -> None:
+    """The head moves back to an older commit of our own: only its own frontier holds there."""
+    hub.sql("CREATE TABLE src (g INT, x INT) USING iceberg")
+    hub.sql("INSERT INTO src VALUES (1, 1)")
+    hub.create_stream_table("t", "SELECT g FROM src WHERE x > 0")
+    first = hub.status("t")[0].version
+    hub.sql("INSERT INTO src VALUES (2, 2)")
+    assert hub.refresh_stream_table("t").rows_inserted == 1
+    hub.sql("INSERT INTO src VALUES (3, -3)")
+    assert hub.refresh_stream_table("t").reason_code == "EMPTY_DELTA"
+    assert hub.refresh_stream_table("t").action == "NO_DATA"
+    hub.sql(f"CALL hw.system.rollback_to_snapshot('default.t', {first})")
+    assert rows(hub, "t") == [(1,)]
+    result = hub.refresh_stream_table("t")
+    assert (result.action, result.rows_inserted) == ("INCREMENTAL", 1)
+    assert rows(hub, "t") == [(1,), (2,)]
+    check(hub, "t")
 
 
 def test_empty_append_and_compaction_are_no_change(hub: headwater.Hub) -> None:

@@ -1,18 +1,17 @@
-"""A hub whose catalogs live in PostgreSQL: the whole life of stream tables, and crashes."""
+"""A hub whose catalogs live in PostgreSQL: the whole life of stream tables."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import headwater
-from crash.test_kill import killed_and_recovered, prepare
 from headwater.core.errors import HeadwaterError, RefreshFailed, UniqueKeyViolated
-from shared_spark import Place, check, environment, gateway_environment, rows
+from shared_spark import Place, check, environment, rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,12 +45,6 @@ ROUNDS = (
     ),
     ("DELETE FROM customers WHERE id = 1",),
 )
-KILLS = (
-    ("apply.staged", "start"),
-    ("publish", "start"),
-    ("publish", "end"),
-    ("record", "start"),
-)
 READING = """
 import sys
 import headwater
@@ -65,20 +58,6 @@ print([r.action for r in hub.refresh("*")], hub._runtime.engine.running, "pyspar
 @pytest.fixture(scope="module")
 def place(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Place:
     return Place(tmp_path_factory.mktemp("postgres"), postgres_url)
-
-
-@pytest.fixture(scope="module")
-def crash_place(
-    spark: SparkSession,
-    postgres_server: PostgresServer,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Place]:
-    name = postgres_server.create_database()
-    made = Place(tmp_path_factory.mktemp("postgres_crash"), postgres_server.url(name))
-    with made.open(spark) as hub:
-        prepare(hub)
-    yield made
-    postgres_server.drop_database(name)
 
 
 def make(hub: headwater.Hub) -> None:
@@ -192,11 +171,3 @@ def patiently(do: Callable[[], Any]) -> Any:
         except HeadwaterError as error:
             assert error.kind == "transient", error
     return do()
-
-
-@pytest.mark.parametrize("kind", ["append", "merge"])
-@pytest.mark.parametrize(("stage", "moment"), KILLS)
-def test_killed_and_recovered(
-    crash_place: Place, spark: SparkSession, kind: str, stage: str, moment: str
-) -> None:
-    killed_and_recovered(crash_place, spark, kind, stage, moment, gateway_environment(spark))

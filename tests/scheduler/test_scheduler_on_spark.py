@@ -14,7 +14,9 @@ import pytest
 
 import headwater
 from headwater.core.errors import HeadwaterError
+from headwater.observe.events import StageEvent
 from headwater.refresh import together
+from headwater.refresh.stages import ORDER
 from headwater.scheduler.staleness import stale_tables
 from shared_spark import Place, check, place_in, rows
 
@@ -64,6 +66,9 @@ def test_a_tick_refreshes_what_is_due_and_says_why(made: tuple[Place, headwater.
     assert codes(report)["sums"] == "SOURCES_CHANGED"
     assert codes(report)["means"] == "UPSTREAM_DUE"
     assert sorted(report.refreshed) == ["default.counts", "default.means", "default.sums"]
+    for name in report.refreshed:
+        told = [e for e in events if isinstance(e, StageEvent) and e.table == name]
+        assert tuple(e.stage for e in told if e.moment == "end") == ORDER
     check(hub, "sums", "counts", "means", "lone")
     assert hub.tick().idle
     status = hub.status("means")[0]

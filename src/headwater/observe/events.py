@@ -22,7 +22,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class StageEvent(Event):
-    """A refresh enters or leaves one of its stages."""
+    """A refresh enters or leaves one of its stages; no run id before it has begun to work."""
 
     run_id: str
     stage: str

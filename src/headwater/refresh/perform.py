@@ -221,5 +221,10 @@ def told(row: StreamTableRow, run_id: str, outcome: Outcome, started: float) -> 
     )
 
 
+def tell_stage(runtime: Runtime, row: StreamTableRow, run_id: str, name: str, moment: str) -> None:
+    """Tell listeners that a refresh enters or leaves a stage."""
+    runtime.events.emit(StageEvent(str(row.name), run_id, name, moment))  # type: ignore[arg-type]
+
+
 def _tell(runtime: Runtime, row: StreamTableRow, run: Run, name: str, moment: str) -> None:
-    runtime.events.emit(StageEvent(str(row.name), run.run_id, name, moment))  # type: ignore[arg-type]
+    tell_stage(runtime, row, run.run_id, name, moment)

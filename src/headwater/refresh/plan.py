@@ -24,13 +24,13 @@ from headwater.refresh.outlook import (
     source_sizes,
 )
 from headwater.refresh.pin import NO_CIRCLE, Circle, Pin, View, pin
-from headwater.refresh.stages import Planned
+from headwater.refresh.stages import DECIDE, PIN, WINDOW, Planned
 from headwater.sources.iceberg import IcebergSource
 from headwater.sources.source import How, Kind, Window
 from headwater.storage.head import Head, read_head
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from headwater.catalog.rows import StreamTableRow
     from headwater.core.frontier import Frontier, SourceVersion
@@ -64,8 +64,9 @@ def plan_refresh(
     fixed: Mapping[TableName, SourceVersion] | None = None,
     without: frozenset[How] = frozenset(),
     circle: Circle = NO_CIRCLE,
+    tell: Callable[[str, str], None] = lambda stage, moment: None,
 ) -> tuple[Planned, Pin]:
-    """Decide what a refresh of this stream table has to do."""
+    """Decide what a refresh of this stream table has to do; `tell` hears of its stages."""
     metadata = view.metadata(row.name)
     if metadata is None:
         raise StorageDamaged(
@@ -76,6 +77,7 @@ def plan_refresh(
     head = read_head(metadata)
     old = current_frontier(row, head)
     clock = int(runtime.clock().timestamp() * 1_000_000) if stored.uses_clock else None
+    tell(PIN, "start")
     pinned = pin(
         view,
         stored,
@@ -85,8 +87,12 @@ def plan_refresh(
         advanced=lambda n, h: _arm(runtime, n, h),
         circle=circle,
     )
+    tell(PIN, "end")
+    tell(WINDOW, "start")
     windows = _windows(runtime, view, stored, old, pinned.frontier, without)
     ahead = outlook(view, pinned.frontier, windows)
+    tell(WINDOW, "end")
+    tell(DECIDE, "start")
     situation = Situation(
         mode=row.spec.refresh_mode,
         forced=full,
@@ -128,6 +134,7 @@ def plan_refresh(
         fixed=fixed,
         circle=circle,
     )
+    tell(DECIDE, "end")
     return planned, pinned
 
 

@@ -29,7 +29,7 @@ from headwater.refresh.decide import REPAIR
 from headwater.refresh.definitions import resolved_for
 from headwater.refresh.lifecycle import forget_unreadable, reinitialize
 from headwater.refresh.locks import table_lock
-from headwater.refresh.perform import failed, outcome_of, perform, told
+from headwater.refresh.perform import failed, outcome_of, perform, tell_stage, told
 from headwater.refresh.pin import NO_CIRCLE, Circle, Pin, View
 from headwater.refresh.plan import plan_refresh
 from headwater.refresh.recover import recover_unrecorded
@@ -199,7 +199,8 @@ def _locked(
         planned, pinned = plan
         view = View.take(runtime)
         if view != pinned.view or row != before or pinned.conflicts:
-            planned, pinned = _planned(runtime, row, view, asked, without, planned.circle)
+            circle = planned.circle
+            planned, pinned = _planned(runtime, row, view, asked, without, circle, run.run_id)
         if pinned.conflicts:
             raise RefreshConflict(f"the sources of {name} moved apart", hint="refresh again")
         return perform(runtime, row, run, view, planned, started)
@@ -228,6 +229,7 @@ def _planned(
     asked: Asked,
     without: frozenset[How],
     circle: Circle,
+    run_id: str = "",
 ) -> tuple[Planned, Pin]:
     return plan_refresh(
         runtime,
@@ -238,6 +240,7 @@ def _planned(
         fixed=asked.fixed,
         without=without,
         circle=circle,
+        tell=lambda stage, moment: tell_stage(runtime, row, run_id, stage, moment),
     )
 
 

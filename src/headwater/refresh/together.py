@@ -26,6 +26,7 @@ from headwater.refresh.perform import (
     publish_run,
     record,
     stage_run,
+    tell_stage,
     told,
 )
 from headwater.refresh.pin import View
@@ -250,7 +251,13 @@ class _Group:
             if s.applied.snapshot_id is not None
         }
         view = View.take(runtime).with_staged(heads)
-        planned, pinned = plan_refresh(runtime, row, view=view, fixed=self._fixed)
+        planned, pinned = plan_refresh(
+            runtime,
+            row,
+            view=view,
+            fixed=self._fixed,
+            tell=lambda stage, moment: tell_stage(runtime, row, run.run_id, stage, moment),
+        )
         if pinned.conflicts:
             tables = ", ".join(map(str, pinned.conflicts))
             raise _Disagreement(f"the sources of {row.name} show different versions of {tables}")
