@@ -151,6 +151,21 @@ def test_counters_of_a_service_level_survive_a_restart(tmp_path: Path) -> None:
         assert "warm" in (tier, hub.status("t1")[0].tier)
 
 
+def test_a_refresh_that_failed_leaves_its_table_late(tmp_path: Path) -> None:
+    """The target is missing: every refresh fails, and does not count as fresh."""
+    name = TableName.parse("t0")
+    with quiet_hub(tmp_path, 1) as hub:
+        hub.set("max_consecutive_errors", 100)
+        hub._runtime.store.tables.update(name, freshness_deadline_ms=30_000, tier=Tier.WARM)
+        hub.alter_stream_table("t0", schedule="10s")
+        hub.tick(now=NOW)
+        write_source(tmp_path, "source0", 2)
+        for number in range(1, 6):
+            report = hub.tick(now=NOW + timedelta(seconds=20 * number))
+            assert report.failed == ("default.t0",)
+        assert hub.status("t0")[0].tier == "hot", "late for more than its deadline, three times"
+
+
 def test_pressure_is_an_event_once_and_a_gauge_always(tmp_path: Path) -> None:
     events: list[object] = []
     with quiet_hub(tmp_path, 10) as hub:

@@ -220,7 +220,8 @@ class Coordinator:
         now, limits = self._runtime.clock(), self._limits()
         pinned = self._dispatcher.pinned(entry)
         held = self._dispatcher.end(entry, result)
-        self._ledger.refreshed(entry.run.members, pinned.at, limits)
+        done = {TableName.parse(r.name) for r in result.results if r.action != "SKIPPED"}
+        self._ledger.refreshed(entry.run.members, done, pinned.at, limits)
         for each in result.results:
             name = TableName.parse(each.name)
             self.metrics.count("headwater_refreshes_total", action=each.action)

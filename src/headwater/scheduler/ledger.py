@@ -111,21 +111,26 @@ class Ledger:
         self._settle(touched, limits)
 
     def refreshed(
-        self, names: Collection[TableName], at: datetime, limits: Limits, **changes: Any
+        self,
+        names: Collection[TableName],
+        done: Collection[TableName],
+        at: datetime,
+        limits: Limits,
     ) -> None:
         """A refresh of these tables ended: take over their rows.
 
         Args:
             names: the tables.
-            at: the tick whose versions they were refreshed to.
+            done: those of them that hold the versions of that tick now; the others failed.
+            at: the tick whose versions they were to be refreshed to.
             limits: the settings.
-            changes: what else changed in their states.
         """
         known = [n for n in names if n in self.outlines]
         self._reread([self.outlines[n].id for n in known])
         for name in known:
             if name in self.tables:
-                self.tables[name] = replace(self.tables[name], fresh_at=at, **changes)
+                if name in done:
+                    self.tables[name] = replace(self.tables[name], fresh_at=at)
                 self._recompute(name)
         self._settle(known, limits)
 
