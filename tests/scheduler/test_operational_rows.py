@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from datetime import timedelta
+from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,11 +11,12 @@ from bench.quiet_hub import quiet_hub
 from test_idle_ticks import statements
 
 import headwater
-from headwater.catalog.jobs import NewJob
+from headwater.catalog.jobs import JobStatus, NewJob
 from headwater.catalog.owners import owner_name
 from headwater.core.names import TableName
 from headwater.core.spec import Status
 from headwater.graph.units import UnitKind
+from headwater.operations import scheduler_of
 
 TTL = timedelta(seconds=30)
 
@@ -104,3 +105,37 @@ def test_the_summary_of_workers_needs_no_query_per_hub(tmp_path: Path) -> None:
         assert len(rows) == 6
         assert sum(row.scheduler_running for row in rows) == 5
         assert len(seen) == alone
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_the_clock_of_a_host_may_differ_from_that_of_the_catalog(
+    tmp_path: Path, hours: int
+) -> None:
+    with quiet_hub(tmp_path, 1) as hub:
+        runtime = hub._runtime
+        wrong = replace(runtime, clock=lambda: datetime.now(UTC) + timedelta(hours=hours))
+        hub._runtime = wrong
+        run_jobs(hub, 1, 0)
+        (job,) = runtime.store.jobs.all()
+        assert runtime.store.jobs.finish(job, JobStatus.RETRYABLE_FAILED)
+        assert [j.status for j in hub.parallel_job_status(60)] == ["RETRYABLE_FAILED"]
+        hub.tick()
+        assert len(runtime.store.jobs.all()) == 1, "it ended less than an hour ago"
+        coordinator = scheduler_of(hub).coordinator
+        wait = coordinator._retries[job.unit_key].not_before - wrong.clock()
+        assert timedelta(seconds=-30) < wait < timedelta(seconds=2)
+
+
+def test_jobs_that_ended_long_ago_are_forgotten_while_ticks_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.scheduler.coordinator.PRUNE_SECONDS", 0.0)
+    monkeypatch.setattr("headwater.scheduler.coordinator.REAP_SECONDS", 0.0)
+    with quiet_hub(tmp_path, 1) as hub:
+        hub.tick()
+        run_jobs(hub, 1, 0)
+        (job,) = hub._runtime.store.jobs.all()
+        long_ago = datetime.now(UTC) - timedelta(hours=3)
+        assert hub._runtime.store.jobs.finish(job, JobStatus.SUCCEEDED, now=long_ago)
+        hub.tick()
+        assert hub._runtime.store.jobs.all() == ()

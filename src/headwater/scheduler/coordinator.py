@@ -52,6 +52,8 @@ SLOW, SLOWEST = 0.95, 8
 """A refresh that takes this share of its schedule doubles the distance, up to so many times."""
 
 KEPT_JOBS = timedelta(hours=1)
+PRUNE_SECONDS = 300.0
+"""How often jobs that ended longer ago than that are forgotten."""
 
 
 @dataclass
@@ -82,6 +84,7 @@ class Coordinator:
         self._mean = timedelta(0)
         self._turn = 0
         self._reaped_at = -REAP_SECONDS
+        self._pruned_at = 0.0
         self._round: Round | None = None
         self.metrics = Metrics(runtime.store.hub)
 
@@ -289,15 +292,17 @@ class Coordinator:
         complete_intents(self._runtime)
         lost = store.jobs.reap(is_gone=is_gone)
         self._dispatcher.give_up({job.job_id for job in lost})
-        now = self._runtime.clock()
+        now = store.now()
+        ahead = self._runtime.clock() - now
         for job in lost:
             self._recover(job)
         for job in store.jobs.failures() if first else lost:
             if job.finished_at is not None and job.retryable:
-                retry = retry_after(job.unit_key, job.attempt_no, job.finished_at)
+                retry = retry_after(job.unit_key, job.attempt_no, job.finished_at + ahead)
                 if retry is not None:
                     self._retries[job.unit_key] = retry
-        if first or lost:
+        if first or lost or time.monotonic() - self._pruned_at > PRUNE_SECONDS:
+            self._pruned_at = time.monotonic()
             store.jobs.prune(now - KEPT_JOBS)
 
     def _recover(self, job: Job) -> None:

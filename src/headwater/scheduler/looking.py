@@ -79,7 +79,7 @@ def worker_pool_status(runtime: Runtime, idle: int = 0) -> tuple[WorkerPoolRow, 
 
 def parallel_job_status(runtime: Runtime, max_age_seconds: int = 300) -> tuple[JobRow, ...]:
     """Jobs that wait or run, and those that ended lately; the newest first."""
-    since = runtime.clock() - timedelta(seconds=max_age_seconds)
+    since = runtime.store.now() - timedelta(seconds=max_age_seconds)
     return tuple(_job(job) for job in reversed(runtime.store.jobs.all(finished_since=since)))
 
 
