@@ -31,8 +31,14 @@ def quiet_hub(folder: Path, count: int, sources: int = 10) -> headwater.Hub:
     return hub
 
 
-def write_source(folder: Path, name: str, snapshot: int) -> None:
-    """A version of a source: a metadata file, and the row that names it."""
+def write_source(
+    folder: Path, name: str, snapshot: int, last: dict[str, str] | None = None
+) -> None:
+    """A version of a source: a metadata file, and the row that names it.
+
+    Each commit adds ten rows, unless `last` is the summary of the last one.
+    """
+    usual = {"operation": "append", "added-records": "10"}
     place = folder / "metadata" / f"{name}-{snapshot}.json"
     place.parent.mkdir(exist_ok=True)
     document = {
@@ -47,7 +53,7 @@ def write_source(folder: Path, name: str, snapshot: int) -> None:
                 "snapshot-id": number,
                 "timestamp-ms": number,
                 **({"parent-snapshot-id": number - 1} if number > 1 else {}),
-                "summary": {"operation": "append", "added-records": "10"},
+                "summary": usual if last is None or number < snapshot else last,
             }
             for number in range(1, snapshot + 1)
         ],

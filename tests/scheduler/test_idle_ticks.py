@@ -190,6 +190,24 @@ def test_pressure_is_an_event_once_and_a_gauge_always(tmp_path: Path) -> None:
         assert 'headwater_source_pressure_ticks{hub="default",source="default.source0"} ' in text
 
 
+def test_an_update_makes_pressure_and_blows_no_fuse(tmp_path: Path) -> None:
+    """It rewrote files of 1,200 rows: so many must be looked at, one of them may have changed."""
+    update = {"operation": "overwrite", "added-records": "1200", "deleted-records": "1200"}
+    events: list[object] = []
+    with quiet_hub(tmp_path, 2) as hub:
+        hub.subscribe(lambda e: events.append(e) if "Backpressure" in type(e).__name__ else None)
+        hub.set("buffer_alert_threshold", 1000)
+        hub.set_fuse("t0", 15)
+        hub.alter_stream_table("t0", schedule="52w")
+        hub.tick(now=NOW)
+        write_source(tmp_path, "source0", 2, last=update)
+        for second in range(1, 6):
+            report = hub.tick(now=NOW + timedelta(seconds=second))
+            assert report.skipped["default.t0"] == "NOT_DUE"
+        (event,) = events
+        assert (event.source, event.pending_rows) == ("default.source0", 1200)  # type: ignore[attr-defined]
+
+
 def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))

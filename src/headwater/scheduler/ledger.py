@@ -166,16 +166,14 @@ class Ledger:
         )
 
     def _source_rows(self) -> dict[TableName, int]:
-        """Rows of each base table that wait for its slowest reader."""
+        """Rows of each base table that its slowest reader must look at."""
         rows: dict[TableName, int] = {}
         for name in self.awake:
             for source in self.tables[name].moved:
                 if source not in self.outlines:
                     since = self.outlines[name].sources.get(source)
-                    waiting = self._watch.pending_rows(
-                        source, since.snapshot_id if since is not None else None
-                    )
-                    rows[source] = max(rows.get(source, 0), waiting)
+                    waiting = self._watch.pending(source, since.snapshot_id if since else None)
+                    rows[source] = max(rows.get(source, 0), waiting.planned)
         return rows
 
     def _reread(self, ids: Collection[int]) -> set[TableName]:
@@ -240,7 +238,8 @@ class Ledger:
             if newest != known:  # also one that is gone: the refresh tells what is wrong with it
                 moved.append(source)
                 if source not in self.outlines:
-                    rows += self._watch.pending_rows(source, known.snapshot_id if known else None)
+                    waiting = self._watch.pending(source, known.snapshot_id if known else None)
+                    rows += waiting.certain
         fuse = self._fuses.get(outline.id, ScheduleState())
         gates = self.shape.gates
         gated = tuple(sorted(self.shape.graph.base_of(name) & gates)) if gates else ()

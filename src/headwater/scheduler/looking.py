@@ -196,8 +196,8 @@ def _behind(runtime: Runtime, outlines: tuple[Outline, ...]) -> dict[TableName, 
         for source in outline.reads:
             known, newest = outline.sources.get(source), watch.version(source)
             if newest is not None and newest != known:
-                waiting = watch.pending_rows(source, known.snapshot_id if known else None)
-                rows[outline.name] = rows.get(outline.name, 0) + waiting
+                waiting = watch.pending(source, known.snapshot_id if known else None)
+                rows[outline.name] = rows.get(outline.name, 0) + waiting.certain
     return rows
 
 
