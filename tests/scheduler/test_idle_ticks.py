@@ -11,11 +11,16 @@ from urllib.request import urlopen
 import pytest
 from bench.idle_tick import count_looks
 from bench.quiet_hub import quiet_hub, write_source
+from ddl_process import new
 from sqlalchemy import event
 
 from headwater import Hub
 from headwater.core.names import TableName
 from headwater.core.spec import Tier
+from headwater.graph.dependencies import Graph
+from headwater.graph.units import UnitGraph, build_units
+from headwater.operations import scheduler_of
+from headwater.scheduler.ledger import shape_of
 from headwater.scheduler.tick_state import Decisions
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -23,8 +28,6 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 def decided(hub: Hub, now: datetime = NOW) -> Decisions:
     """The decisions of the next tick, which are not carried out."""
-    from headwater.operations import scheduler_of
-
     coordinator = scheduler_of(hub).coordinator
     limits = coordinator._limits()
     made = coordinator._decide(now, limits)
@@ -111,6 +114,37 @@ def test_settings_and_declarations_are_seen_at_the_next_tick(tmp_path: Path) -> 
         hub.set("enabled", False)
         hub._runtime.setting.resolved(fresh=True)  # type: ignore[attr-defined]
         assert {c.code for c in decided(hub).choices.values()} == {"DISABLED"}
+
+
+def test_a_changed_definition_does_not_build_the_whole_graph_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[int] = []
+
+    def counted(graph: Graph, *more: object) -> UnitGraph:
+        built.append(len(graph.sources))
+        return build_units(graph, *more)  # type: ignore[arg-type]
+
+    with quiet_hub(tmp_path, 300) as hub:
+        hub.tick(now=NOW)
+        tables = hub._runtime.store.tables
+        monkeypatch.setattr("headwater.graph.patch.build_units", counted)
+        monkeypatch.setattr("headwater.scheduler.ledger.build_units", counted)
+        hub.set("enabled", False)
+        hub.alter_stream_table("t1", schedule="7m")
+        hub.alter_stream_table("t2", tier="cold")
+        tables.remove(TableName.parse("t3"))
+        tables.add(new(TableName.parse("more"), [TableName.parse("t4")]))
+        hub.tick(now=NOW + timedelta(seconds=1))
+        assert built == [3], "t1, t4 and the new one; a tier makes no unit, a gone one has none"
+        ledger = scheduler_of(hub).coordinator._ledger
+        full = shape_of(hub._runtime.store, ledger.outlines)
+        assert ledger.shape.graph.sources == full.graph.sources
+        assert set(ledger.shape.units.units) == set(full.units.units)
+        built.clear()
+        hub.alter_stream_table("t2", tier="hot")
+        hub.tick(now=NOW + timedelta(seconds=2))
+        assert built == []
 
 
 def test_a_fuse_blows_once_and_lets_one_refresh_pass_after_its_reset(tmp_path: Path) -> None:

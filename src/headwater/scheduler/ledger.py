@@ -1,8 +1,8 @@
 """What a coordinator knows of each stream table between ticks.
 
 Rows are read again only when the generation of the hub moved, and then only those that changed.
-The graph and its units are built aside and swapped in as one value. A tick in which nothing moved
-reads no row and touches no table.
+The graph and its units are built aside, anew only where something changed, and swapped in as one
+value. A tick in which nothing moved reads no row and touches no table.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from headwater.catalog.schedule_states import FuseState, ScheduleState
 from headwater.core.schedule import CALCULATED, Schedule, parse_schedule
 from headwater.core.spec import RefreshMode
 from headwater.graph.dependencies import Graph
+from headwater.graph.patch import patched
 from headwater.graph.units import UnitGraph, UnitTraits, build_units
 from headwater.scheduler.tick import is_quiet
 from headwater.scheduler.tick_state import Limits, TableState, TickState
@@ -40,6 +41,9 @@ class Shape:
     traits: Mapping[TableName, UnitTraits]
     groups: Mapping[str, tuple[TableName, ...]]
 
+
+_FEW = 50
+"""Up to so many changed tables the graph is patched, however small it is."""
 
 NO_TABLES = Shape(-1, Graph.build({}), UnitGraph(), frozenset(), {}, {})
 """The shape of a hub before anything is read."""
@@ -80,8 +84,7 @@ class Ledger:
         first = not self._stamps
         stamps = self._store.outlines.stamps()
         changed = {i for i, stamp in stamps.items() if self._stamps.get(i) != stamp}
-        for gone in self._stamps.keys() - stamps.keys():
-            self._forget(gone)
+        names = {self._forget(gone) for gone in self._stamps.keys() - stamps.keys()}
         states = self._store.schedule.all() if first else {}
         before = (self._fuses, self.shape.gates)
         self._fuses = self._store.schedule.fuses()
@@ -90,7 +93,7 @@ class Ledger:
             self._take(outline, states.get(outline.id, ScheduleState()))
             touched.add(outline.name)
         self._stamps = stamps
-        self._reshape(generation)
+        self.shape = self._reshaped(generation, {n for n in names | touched if n is not None})
         if (self._fuses, self.shape.gates) != before:
             touched = set(self.tables)
         for name in touched:
@@ -218,16 +221,34 @@ class Ledger:
         if saved is not None and saved.decision_code is not None:
             self.saved[name] = (saved.decision_code, saved.decision_reason or "")
 
-    def _forget(self, identifier: int) -> None:
+    def _forget(self, identifier: int) -> TableName | None:
         name = self._names.pop(identifier, None)
         if name is not None and self.outlines[name].id == identifier:
             del self.tables[name], self.outlines[name]
             self.awake.discard(name)
             self.saved.pop(name, None)
+        return name
 
-    def _reshape(self, generation: int) -> None:
-        """Build graph and units aside, and swap them in."""
-        self.shape = shape_of(self._store, self.outlines, generation, self.shape)
+    def _reshaped(self, generation: int, names: Collection[TableName]) -> Shape:
+        """Graph and units after these tables changed, built aside; all anew if they are many."""
+        before, groups = self.shape, self._store.groups.all()
+        if groups != before.groups or len(names) > max(_FEW, len(self.outlines) // 4):
+            return shape_of(self._store, self.outlines, generation)
+        changed: dict[TableName, frozenset[TableName] | None] = {}
+        traits = dict(before.traits)
+        for name in names:
+            outline = self.outlines.get(name)
+            if outline is None:
+                changed[name] = None
+                traits.pop(name, None)
+                continue
+            reads, own = frozenset(outline.reads), traits_of(outline)
+            if (before.graph.sources.get(name), before.traits.get(name)) != (reads, own):
+                changed[name], traits[name] = reads, own
+        graph, units = before.graph, before.units
+        if changed:
+            graph, units = patched(graph, units, changed, traits, groups)
+        return Shape(generation, graph, units, self._store.gates.all(), traits, groups)
 
     def _recompute(self, name: TableName) -> None:
         """What moved below a table, and what holds it."""
@@ -267,24 +288,20 @@ class Ledger:
                 self.awake.add(name)
 
 
-def shape_of(
-    store: Store,
-    outlines: Mapping[TableName, Outline],
-    generation: int = 0,
-    before: Shape = NO_TABLES,
-) -> Shape:
-    """Graph, units and gates for these stream tables; what is as it was is kept."""
+def shape_of(store: Store, outlines: Mapping[TableName, Outline], generation: int = 0) -> Shape:
+    """Graph, units and gates for these stream tables, all of them built."""
     reads = {name: frozenset(outline.reads) for name, outline in outlines.items()}
-    graph = before.graph if before.graph.sources == reads else Graph.build(reads, circular=True)
-    traits = {
-        name: UnitTraits(
-            atomic=outline.atomic,
-            immediate=outline.mode is RefreshMode.IMMEDIATE,
-            calculated=outline.schedule.strip().lower() == CALCULATED,
-        )
-        for name, outline in outlines.items()
-    }
+    graph = Graph.build(reads, circular=True)
+    traits = {name: traits_of(outline) for name, outline in outlines.items()}
     groups = store.groups.all()
-    same = graph is before.graph and (traits, groups) == (before.traits, before.groups)
-    units = before.units if same else build_units(graph, traits, groups)
+    units = build_units(graph, traits, groups)
     return Shape(generation, graph, units, store.gates.all(), traits, groups)
+
+
+def traits_of(outline: Outline) -> UnitTraits:
+    """What of a stream table decides its unit."""
+    return UnitTraits(
+        atomic=outline.atomic,
+        immediate=outline.mode is RefreshMode.IMMEDIATE,
+        calculated=outline.schedule.strip().lower() == CALCULATED,
+    )
