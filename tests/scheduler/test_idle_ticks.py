@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sqlite3
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.request import urlopen
@@ -20,6 +21,7 @@ from headwater.core.spec import Tier
 from headwater.graph.dependencies import Graph
 from headwater.graph.units import UnitGraph, build_units
 from headwater.operations import scheduler_of
+from headwater.scheduler import workers
 from headwater.scheduler.ledger import shape_of
 from headwater.scheduler.tick_state import Decisions
 
@@ -198,6 +200,47 @@ def test_a_refresh_that_failed_leaves_its_table_late(tmp_path: Path) -> None:
             report = hub.tick(now=NOW + timedelta(seconds=20 * number))
             assert report.failed == ("default.t0",)
         assert hub.status("t0")[0].tier == "hot", "late for more than its deadline, three times"
+
+
+def test_a_pool_of_four_stays_and_runs_what_is_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "IDLE_SECONDS", 0.05)
+    with quiet_hub(tmp_path, 3) as hub:
+        hub.set("worker_pool_size", 4)
+        hub.set("max_consecutive_errors", 100)
+        hub.tick(now=NOW)
+        pool = scheduler_of(hub).coordinator.dispatcher.workers
+        names = {t.name for t in pool._threads.values()}
+        assert len(names) == 4
+        write_source(tmp_path, "source0", 2)
+        write_source(tmp_path, "source3", 2)
+        for minute in range(1, 4):
+            report = hub.tick(now=NOW + timedelta(minutes=minute))
+            assert len(report.failed) == 2, "they ran: their own files are missing"
+            time.sleep(0.15)
+            assert {t.name for t in pool._threads.values()} == names, "the same, however idle"
+        assert hub.worker_pool_status()[0].idle_workers == 4
+        assert pool._started == 4, "no task started one"
+
+
+def test_a_refresh_far_slower_than_its_service_level_is_told(tmp_path: Path) -> None:
+    events: list[object] = []
+    with quiet_hub(tmp_path, 1) as hub:
+        hub.subscribe(lambda e: events.append(e) if "Breach" in type(e).__name__ else None)
+        name = TableName.parse("t0")
+        hub._runtime.store.tables.update(name, freshness_deadline_ms=30_000)
+        hub.tick(now=NOW)
+        recorder = scheduler_of(hub).coordinator._recorder
+        recorder.took(name, timedelta(seconds=32), NOW)
+        assert events == []
+        recorder.took(name, timedelta(seconds=40), NOW)
+        recorder.took(name, timedelta(seconds=40), NOW + timedelta(minutes=4))
+        (event,) = events
+        assert (event.name, event.deadline_ms) == ("predicted_sla_breach", 30_000)  # type: ignore[attr-defined]
+        assert event.expected_ms == pytest.approx(44_000)  # type: ignore[attr-defined]
+        recorder.took(name, timedelta(seconds=40), NOW + timedelta(minutes=6))
+        assert len(events) == 2
 
 
 def test_pressure_is_an_event_once_and_a_gauge_always(tmp_path: Path) -> None:

@@ -261,6 +261,7 @@ class Coordinator:
             return
         took = timedelta(milliseconds=result.duration_ms)
         self._mean = took if not self._mean else self._mean * 0.9 + took * 0.1
+        self._recorder.took(name, took, self._runtime.clock())
         table = self._ledger.tables[name]
         if not isinstance(table.schedule, Every) or not self._runtime.setting("auto_backoff"):
             return
