@@ -17,8 +17,11 @@ SNAPSHOT = 1
 _AT = "2026-01-01T00:00:00.000000+00:00"
 
 
-def quiet_hub(folder: Path, count: int, sources: int = 10) -> headwater.Hub:
-    """A hub with `count` stream tables, each over two of the sources, all of them fresh."""
+def quiet_hub(folder: Path, count: int, sources: int = 10, cron: int = 0) -> headwater.Hub:
+    """A hub with `count` stream tables, each over two of the sources, all of them fresh.
+
+    The first `cron` of them have an appointment once a day.
+    """
     hub = headwater.connect(folder)
     names = [f"source{i}" for i in range(sources)]
     for name in names:
@@ -26,6 +29,8 @@ def quiet_hub(folder: Path, count: int, sources: int = 10) -> headwater.Hub:
     _add(folder, [(f"t{i}", f"file:/nowhere/t{i}.json") for i in range(count)])
     with hub._runtime.store.database.write() as connection:
         rows = [_row(i, names[i % sources], names[(i + 1) % sources]) for i in range(count)]
+        for row in rows[:cron]:
+            row["schedule"] = "0 6 * * *"
         for start in range(0, count, 500):
             connection.execute(insert(tables.stream_tables), rows[start : start + 500])
     return hub

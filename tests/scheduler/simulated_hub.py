@@ -61,8 +61,8 @@ class SimulatedHub:
         self.work: dict[str, Work] = {}
         self.retries: dict[str, Retry] = {}
         self.pressure: dict[TableName, int] = {}
+        self.gates: set[TableName] = set()
         self.previous: datetime | None = None
-        self.latest: dict[str, datetime] = {}
         self.started: list[tuple[datetime, str]] = []
         self.ended: list[tuple[datetime, str, bool]] = []
         self.budget = Budget(per_hub=self.random.choice([0, 1, 2, 4, 8]), cap=4)
@@ -158,7 +158,8 @@ class SimulatedHub:
                 if s in self.versions
             )
             since = table.fresh_at if table.moved and moved else self.previous
-            seen[name] = replace(table, moved=moved, pending_rows=rows, fresh_at=since)
+            gated = tuple(sorted(self.graph.base_of(name) & self.gates)) if self.gates else ()
+            seen[name] = replace(table, moved=moved, pending_rows=rows, fresh_at=since, gated=gated)
         self.tables = seen
         state = TickState(
             tables=dict(self.tables),

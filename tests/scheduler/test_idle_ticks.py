@@ -7,6 +7,7 @@ import sqlite3
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import median
 from urllib.request import urlopen
 
 import pytest
@@ -60,6 +61,18 @@ def test_the_queries_of_an_idle_tick_do_not_grow_with_the_tables(
         assert len(seen) <= 8, seen
         assert not any("FROM hw_stream_tables" in s for s in seen), "no row is read again"
         assert not hub._runtime.engine.running, "no Spark"
+
+
+def test_an_idle_tick_of_a_thousand_tables_takes_milliseconds(tmp_path: Path) -> None:
+    """The mark is 20 ms on a quiet machine; one that reads each table again takes 200."""
+    with quiet_hub(tmp_path, 1000, cron=100) as hub:
+        hub.tick()
+        times = []
+        for _ in range(15):
+            started = time.perf_counter()
+            assert hub.tick().idle
+            times.append(time.perf_counter() - started)
+        assert median(times) < 0.1, sorted(times)
 
 
 def test_idle_ticks_share_one_row_of_the_history(tmp_path: Path) -> None:
