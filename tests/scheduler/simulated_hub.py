@@ -19,6 +19,7 @@ from headwater.graph.units import UnitGraph, UnitKind, UnitTraits, build_units
 from headwater.scheduler.tick import is_quiet, tick
 from headwater.scheduler.tick_budget import MAX_ATTEMPTS, Budget, retry_after
 from headwater.scheduler.tick_dispatch import Entry, ReadyQueue
+from headwater.scheduler.tick_due import asked_by_clock
 from headwater.scheduler.tick_state import Decisions, Limits, Retry, TableState, TickState
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -170,7 +171,11 @@ class SimulatedHub:
             retries=self.retries,
             pressure=self.pressure,
         )
-        awake = frozenset(n for n, t in self.tables.items() if not is_quiet(t, state))
+        awake = frozenset(
+            n
+            for n, t in self.tables.items()
+            if not is_quiet(t, state) or asked_by_clock(t, self.now)
+        )
         return replace(state, awake=awake)
 
     def version(self, name: TableName) -> int:

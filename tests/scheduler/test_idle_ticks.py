@@ -97,6 +97,18 @@ def test_a_source_that_moved_wakes_its_readers_and_nobody_else(tmp_path: Path) -
         assert len(looks) == 1
 
 
+def test_a_table_with_an_appointment_is_looked_at_when_it_comes(tmp_path: Path) -> None:
+    with quiet_hub(tmp_path, 3, cron=1) as hub:
+        looked = hub.tick(now=NOW)
+        assert looked.skipped == {"default.t0": "NO_CHANGES"}, "it passed at six o'clock"
+        assert hub.tick(now=NOW + timedelta(hours=17)).choices == ()
+        write_source(tmp_path, "source0", 2)
+        report = hub.tick(now=NOW + timedelta(hours=17, minutes=1))
+        assert report.skipped == {"default.t0": "NOT_DUE"}, "its change waits for six o'clock"
+        report = hub.tick(now=NOW + timedelta(hours=18))
+        assert [c.name for c in report.choices if c.refresh] == ["default.t0"]
+
+
 def test_a_source_that_is_gone_is_not_passed_over(tmp_path: Path) -> None:
     with quiet_hub(tmp_path, 10) as hub:
         hub.tick(now=NOW)

@@ -167,6 +167,7 @@ class Coordinator:
             self._ledger.sources_moved(moved, limits)
         state = self._ledger.state(
             limits,
+            now,
             busy=self._dispatcher.queue.busy,
             retries=self._retries,
             pressure=self._pressure,

@@ -18,6 +18,7 @@ from headwater.graph.dependencies import Graph
 from headwater.graph.patch import patched
 from headwater.graph.units import UnitGraph, UnitTraits, build_units
 from headwater.scheduler.tick import is_quiet
+from headwater.scheduler.tick_due import appointment
 from headwater.scheduler.tick_state import Limits, TableState, TickState
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Ledger:
         self.shape = NO_TABLES
         self.tables: dict[TableName, TableState] = {}
         self.outlines: dict[TableName, Outline] = {}
+        self._appointments: dict[TableName, datetime] = {}
         self.awake: set[TableName] = set()
         self.saved: dict[TableName, tuple[str, str]] = {}
         self.previous: datetime | None = None
@@ -146,12 +148,14 @@ class Ledger:
     def state(
         self,
         limits: Limits,
+        now: datetime,
         *,
         busy: frozenset[TableName],
         retries: Mapping[str, Any],
         pressure: Mapping[TableName, int],
     ) -> TickState:
-        """What the next tick decides from."""
+        """What a tick at an instant decides from."""
+        self.awake |= {name for name, at in self._appointments.items() if at <= now}
         for name in self.awake:
             table = self.tables[name]
             if table.deadline is not None and not table.moved:
@@ -226,6 +230,7 @@ class Ledger:
         if name is not None and self.outlines[name].id == identifier:
             del self.tables[name], self.outlines[name]
             self.awake.discard(name)
+            self._appointments.pop(name, None)
             self.saved.pop(name, None)
         return name
 
@@ -282,10 +287,14 @@ class Ledger:
         for name in names:
             if name not in self.tables:
                 continue
-            if is_quiet(self.tables[name], asleep):
-                self.awake.discard(name)
-            else:
+            self._appointments.pop(name, None)
+            if not is_quiet(self.tables[name], asleep):
                 self.awake.add(name)
+                continue
+            self.awake.discard(name)
+            due = appointment(self.tables[name])
+            if due is not None:
+                self._appointments[name] = due
 
 
 def shape_of(store: Store, outlines: Mapping[TableName, Outline], generation: int = 0) -> Shape:
