@@ -17,8 +17,11 @@ SNAPSHOT = 1
 _AT = "2026-01-01T00:00:00.000000+00:00"
 
 
-def quiet_hub(folder: Path, count: int, sources: int = 10) -> headwater.Hub:
-    """A hub with `count` stream tables, each over two of the sources, all of them fresh."""
+def quiet_hub(folder: Path, count: int, sources: int = 10, cron: int = 0) -> headwater.Hub:
+    """A hub with `count` stream tables, each over two of the sources, all of them fresh.
+
+    The first `cron` of them have an appointment once a day.
+    """
     hub = headwater.connect(folder)
     names = [f"source{i}" for i in range(sources)]
     for name in names:
@@ -26,13 +29,21 @@ def quiet_hub(folder: Path, count: int, sources: int = 10) -> headwater.Hub:
     _add(folder, [(f"t{i}", f"file:/nowhere/t{i}.json") for i in range(count)])
     with hub._runtime.store.database.write() as connection:
         rows = [_row(i, names[i % sources], names[(i + 1) % sources]) for i in range(count)]
+        for row in rows[:cron]:
+            row["schedule"] = "0 6 * * *"
         for start in range(0, count, 500):
             connection.execute(insert(tables.stream_tables), rows[start : start + 500])
     return hub
 
 
-def write_source(folder: Path, name: str, snapshot: int) -> None:
-    """A version of a source: a metadata file, and the row that names it."""
+def write_source(
+    folder: Path, name: str, snapshot: int, last: dict[str, str] | None = None
+) -> None:
+    """A version of a source: a metadata file, and the row that names it.
+
+    Each commit adds ten rows, unless `last` is the summary of the last one.
+    """
+    usual = {"operation": "append", "added-records": "10"}
     place = folder / "metadata" / f"{name}-{snapshot}.json"
     place.parent.mkdir(exist_ok=True)
     document = {
@@ -47,7 +58,7 @@ def write_source(folder: Path, name: str, snapshot: int) -> None:
                 "snapshot-id": number,
                 "timestamp-ms": number,
                 **({"parent-snapshot-id": number - 1} if number > 1 else {}),
-                "summary": {"operation": "append", "added-records": "10"},
+                "summary": usual if last is None or number < snapshot else last,
             }
             for number in range(1, snapshot + 1)
         ],

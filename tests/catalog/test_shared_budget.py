@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,8 @@ import pytest
 from catalog_samples import ORDERS, TOTALS
 from catalog_samples import new as sample
 
-from headwater.catalog.jobs import JobStatus, Load, NewJob
+from headwater.catalog.job_loads import Load, Waiting
+from headwater.catalog.jobs import Job, JobStatus, NewJob
 from headwater.catalog.owners import is_gone, owner_name
 from headwater.catalog.rows import NewStreamTable
 from headwater.catalog.schedule_states import FuseState
@@ -28,6 +29,127 @@ def new(number: int) -> NewJob:
     return NewJob(f"singleton:t{number}", UnitKind.SINGLETON, (f"default.t{number}",), 1)
 
 
+def leaves_room(load: Load, *, cap: int, quota: int = 0) -> bool:
+    """As the dispatcher asks."""
+    budget = Budget(per_hub=8, cap=cap, quota=quota, hubs=load.hubs)
+    return budget.free(load.here, load.elsewhere, load.waiting) > 0
+
+
+class Hubs:
+    """Hubs that all want as many workers as they get; the first always asks first."""
+
+    def __init__(self, url: str, count: int, cap: int) -> None:
+        self.stores = [Store(url, hub=f"hub{number}") for number in range(count)]
+        self.cap = cap
+        self.running: list[list[Job]] = [[] for _ in self.stores]
+        self.ended = [0] * count
+        self._number = 0
+
+    def queue(self, *places: int) -> None:
+        self._number += 1
+        for place in places:
+            store = self.stores[place]
+            assert store.jobs.enqueue(new(self._number), owner=owner_name(), ttl=TTL)
+
+    def claim(self, place: int) -> bool:
+        store = self.stores[place]
+        quota = int(store.settings.all().get("per_hub_worker_quota", 0))
+        job = store.jobs.claim(
+            owner_name(), TTL, within=lambda load: leaves_room(load, cap=self.cap, quota=quota)
+        )
+        if job is not None:
+            self.running[place].append(job)
+        return job is not None
+
+    def claim_all(self) -> list[int]:
+        """Each hub takes what it may; what each has then."""
+        for place in range(len(self.stores)):
+            while self.claim(place):
+                assert sum(map(len, self.running)) <= self.cap
+        return [len(jobs) for jobs in self.running]
+
+    def finish_one(self, place: int) -> None:
+        job = self.running[place].pop(0)
+        assert self.stores[place].jobs.finish(job, JobStatus.SUCCEEDED)
+        self.ended[place] += 1
+
+
+@pytest.fixture
+def make_hubs(fresh_url: str) -> Iterator[Callable[[int, int], Hubs]]:
+    made: list[Hubs] = []
+
+    def make(count: int, cap: int) -> Hubs:
+        made.append(Hubs(fresh_url, count, cap))
+        return made[-1]
+
+    yield make
+    for hubs in made:
+        for store in hubs.stores:
+            store.close()
+
+
+@pytest.mark.parametrize(
+    ("count", "cap", "taken"),
+    [
+        (2, 2, [1, 1]),
+        (2, 3, [2, 1]),
+        (2, 4, [2, 2]),
+        (2, 8, [4, 4]),
+        (3, 2, [1, 1, 0]),
+        (3, 3, [1, 1, 1]),
+        (3, 4, [2, 1, 1]),
+        (3, 8, [3, 3, 2]),
+    ],
+)
+def test_no_hub_takes_what_another_one_waits_for(
+    make_hubs: Callable[[int, int], Hubs], count: int, cap: int, taken: list[int]
+) -> None:
+    """All have queued jobs: each gets its share, and a freed worker does not always go back."""
+    hubs = make_hubs(count, cap)
+    for _ in range(10):
+        hubs.queue(*range(count))
+    assert hubs.claim_all() == taken
+    for _ in range(3):
+        for place in range(count):
+            if hubs.running[place]:
+                hubs.finish_one(place)
+                hubs.queue(*range(count))
+                while hubs.claim(place):  # the hub that freed it asks first
+                    pass
+                now = hubs.claim_all()
+                assert sum(now) == cap, "no worker idles"
+    assert min(hubs.ended) * 3 >= max(hubs.ended), hubs.ended
+
+
+def test_a_hub_bursts_while_nobody_waits_and_the_whole_is_not_busy(
+    make_hubs: Callable[[int, int], Hubs],
+) -> None:
+    hubs = make_hubs(2, 8)
+    hubs.queue(1)
+    assert hubs.claim(1)
+    for _ in range(8):
+        hubs.queue(0)
+    assert hubs.claim_all() == [6, 1], "one and a half times its share of four"
+    hubs.finish_one(0)
+    hubs.finish_one(0)
+    for _ in range(6):
+        hubs.queue(1)
+    assert not hubs.claim(0), "the other one waits for a part of its share"
+    assert hubs.claim_all() == [4, 4]
+
+
+def test_given_quotas_are_shares(make_hubs: Callable[[int, int], Hubs]) -> None:
+    hubs = make_hubs(2, 4)
+    hubs.stores[0].settings.put("per_hub_worker_quota", 1)
+    hubs.stores[1].settings.put("per_hub_worker_quota", 3)
+    for _ in range(6):
+        hubs.queue(0, 1)
+    assert hubs.claim_all() == [1, 3]
+    hubs.finish_one(1)
+    assert not hubs.claim(0), "it has its share, and the other one is short of its own"
+    assert hubs.claim_all() == [1, 3]
+
+
 @pytest.fixture
 def stores(fresh_url: str) -> Iterator[list[Store]]:
     opened = [Store(fresh_url, hub="one"), Store(fresh_url, hub="two")]
@@ -38,7 +160,6 @@ def stores(fresh_url: str) -> Iterator[list[Store]]:
 
 def test_both_hubs_get_their_share_and_the_cap_holds(stores: list[Store]) -> None:
     """Each hub runs jobs of 20 ms as fast as it may; a third thread counts what runs."""
-    budget = {"per_hub": 4, "cap": 4}
     ended = {"one": 0, "two": 0}
     most = {"all": 0}
     deadline = time.monotonic() + 3
@@ -56,9 +177,7 @@ def test_both_hubs_get_their_share_and_the_cap_holds(stores: list[Store]) -> Non
                     owner,
                     TTL,
                     job_id=queued[0].job_id,
-                    within=lambda load: (
-                        Budget(**budget, hubs=load.hubs).free(load.here, load.elsewhere) > 0
-                    ),
+                    within=lambda load: leaves_room(load, cap=4),
                 )
                 if queued
                 else None
@@ -91,15 +210,14 @@ def test_a_hub_alone_uses_all_workers(stores: list[Store]) -> None:
     one = stores[0].jobs
     owner = owner_name()
 
-    def leaves_room(load: Load) -> bool:
-        return Budget(per_hub=8, cap=4, hubs=load.hubs).free(load.here, load.elsewhere) > 0
-
     for number in range(6):
         one.enqueue(new(number), owner=owner, ttl=TTL)
-    claimed = [one.claim(owner, TTL, within=leaves_room) for _ in range(6)]
+    claimed = [
+        one.claim(owner, TTL, within=lambda load: leaves_room(load, cap=4)) for _ in range(6)
+    ]
     assert [job is not None for job in claimed] == [True] * 4 + [False] * 2
     assert one.loads() == {"one": (4, 2)}
-    assert stores[1].jobs.load() == Load(0, 4, 2)
+    assert stores[1].jobs.load() == Load(0, 4, 2, (Waiting(4, 0, True),))
 
 
 def test_jobs_of_a_dead_owner_are_closed_at_once(stores: list[Store]) -> None:

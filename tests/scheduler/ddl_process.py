@@ -18,9 +18,11 @@ from headwater.core.spec import StreamTableSpec, Tier
 
 def main() -> None:
     folder, number, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-    rng, until, done = random.Random(number), time.monotonic() + seconds, 0
+    rng, done = random.Random(number), 0
     with headwater.connect(folder) as hub:
         tables = hub._runtime.store.tables
+        assert tables.all()
+        until = time.monotonic() + seconds  # from when it is ready, however long that takes
         mine: list[TableName] = []
         while time.monotonic() < until:
             try:

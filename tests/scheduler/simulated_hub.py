@@ -19,6 +19,7 @@ from headwater.graph.units import UnitGraph, UnitKind, UnitTraits, build_units
 from headwater.scheduler.tick import is_quiet, tick
 from headwater.scheduler.tick_budget import MAX_ATTEMPTS, Budget, retry_after
 from headwater.scheduler.tick_dispatch import Entry, ReadyQueue
+from headwater.scheduler.tick_due import asked_by_clock
 from headwater.scheduler.tick_state import Decisions, Limits, Retry, TableState, TickState
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -61,8 +62,8 @@ class SimulatedHub:
         self.work: dict[str, Work] = {}
         self.retries: dict[str, Retry] = {}
         self.pressure: dict[TableName, int] = {}
+        self.gates: set[TableName] = set()
         self.previous: datetime | None = None
-        self.latest: dict[str, datetime] = {}
         self.started: list[tuple[datetime, str]] = []
         self.ended: list[tuple[datetime, str, bool]] = []
         self.budget = Budget(per_hub=self.random.choice([0, 1, 2, 4, 8]), cap=4)
@@ -158,7 +159,8 @@ class SimulatedHub:
                 if s in self.versions
             )
             since = table.fresh_at if table.moved and moved else self.previous
-            seen[name] = replace(table, moved=moved, pending_rows=rows, fresh_at=since)
+            gated = tuple(sorted(self.graph.base_of(name) & self.gates)) if self.gates else ()
+            seen[name] = replace(table, moved=moved, pending_rows=rows, fresh_at=since, gated=gated)
         self.tables = seen
         state = TickState(
             tables=dict(self.tables),
@@ -169,7 +171,11 @@ class SimulatedHub:
             retries=self.retries,
             pressure=self.pressure,
         )
-        awake = frozenset(n for n, t in self.tables.items() if not is_quiet(t, state))
+        awake = frozenset(
+            n
+            for n, t in self.tables.items()
+            if not is_quiet(t, state) or asked_by_clock(t, self.now)
+        )
         return replace(state, awake=awake)
 
     def version(self, name: TableName) -> int:

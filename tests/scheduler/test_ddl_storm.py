@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
 
 import pytest
 from bench.quiet_hub import quiet_hub
@@ -13,14 +15,20 @@ from bench.quiet_hub import quiet_hub
 from headwater.operations import scheduler_of
 from shared_spark import environment
 
+if TYPE_CHECKING:
+    from headwater.scheduler.coordinator import Coordinator
+
 PROCESS = Path(__file__).with_name("ddl_process.py")
 
 
 def storm(folder: Path, tables: int, seconds: float) -> None:
+    """Tables that are new are dispatched to workers, where they fail: there is no Spark."""
     with quiet_hub(folder, tables) as hub:
-        hub.set("enabled", False)  # no refresh is started: there is no Spark
+        hub.set("max_consecutive_errors", 1)
+        hub.set("adaptive_batch_coalescing", False)
         hub.tick()
         coordinator = scheduler_of(hub).coordinator
+        quiet = median(begun(coordinator) for _ in range(5))
         storms = [
             subprocess.Popen(
                 [sys.executable, PROCESS, str(folder), str(n), str(seconds)],
@@ -32,25 +40,41 @@ def storm(folder: Path, tables: int, seconds: float) -> None:
         ]
         times, sizes = [], set()
         while any(p.poll() is None for p in storms):
-            started = time.perf_counter()
-            hub.tick()
-            times.append(time.perf_counter() - started)
-            shape = coordinator._ledger.shape
-            members = [m for u in shape.units.units for m in u.members]
-            assert sorted(members) == sorted(shape.graph.sources), "every table in one unit"
-            assert set(members) == set(coordinator._ledger.tables)
-            place = {u.key: i for i, u in enumerate(shape.units.units)}
-            for unit in shape.units.units:
-                assert all(place[up] < place[unit.key] for up in shape.units.upstream[unit.key])
-            sizes.add(len(members))
-            time.sleep(0.02)
+            times.append(begun(coordinator))
+            sizes.add(check_shape(coordinator))
+            coordinator.pump(0.02)
         done = [int((p.stdout.read() if p.stdout else "") or 0) for p in storms]
         assert sum(done) > 20, done
         assert len(sizes) > 1, "ticks saw the changes as they came"
-        assert sorted(times)[len(times) // 2] < 1.0, "a tick does not wait for the changes"
+        slowest = sorted(times)[-max(1, len(times) // 20) :]
+        assert slowest[0] < 0.5 + 20 * quiet, f"no tick waits: {quiet}, {slowest}"
+        # Four processes write to one SQLite file: one may have to ask for its lock many times.
+        assert slowest[-1] < 10 + 20 * quiet, f"no tick waits for long: {quiet}, {slowest}"
         hub.tick()
         stored = {row.name for row in hub._runtime.store.tables.all()}
         assert stored == set(coordinator._ledger.tables), "in the end it has what there is"
+        jobs = hub._runtime.store.jobs.all()
+        assert len(jobs) > 5, "units were dispatched meanwhile"
+        assert all(job.finished_at is not None for job in jobs)
+
+
+def begun(coordinator: Coordinator) -> float:
+    """How long one tick takes, without what it starts."""
+    started = time.perf_counter()
+    coordinator.begin()
+    return time.perf_counter() - started
+
+
+def check_shape(coordinator: Coordinator) -> int:
+    """Every table is in one unit, every unit after those it reads; returns how many there are."""
+    shape = coordinator._ledger.shape
+    members = [m for u in shape.units.units for m in u.members]
+    assert sorted(members) == sorted(shape.graph.sources), "every table in one unit"
+    assert set(members) == set(coordinator._ledger.tables)
+    place = {u.key: i for i, u in enumerate(shape.units.units)}
+    for unit in shape.units.units:
+        assert all(place[up] < place[unit.key] for up in shape.units.upstream[unit.key])
+    return len(members)
 
 
 def test_ticks_go_on_while_definitions_change(tmp_path: Path) -> None:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import socket
 import sqlite3
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import median
 from urllib.request import urlopen
 
 import pytest
 from bench.idle_tick import count_looks
 from bench.quiet_hub import quiet_hub, write_source
+from ddl_process import new
 from sqlalchemy import event
 
 from headwater import Hub
 from headwater.core.names import TableName
 from headwater.core.spec import Tier
+from headwater.graph.dependencies import Graph
+from headwater.graph.units import UnitGraph, build_units
+from headwater.operations import scheduler_of
+from headwater.scheduler import workers
+from headwater.scheduler.ledger import shape_of
 from headwater.scheduler.tick_state import Decisions
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -23,8 +31,6 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 def decided(hub: Hub, now: datetime = NOW) -> Decisions:
     """The decisions of the next tick, which are not carried out."""
-    from headwater.operations import scheduler_of
-
     coordinator = scheduler_of(hub).coordinator
     limits = coordinator._limits()
     made = coordinator._decide(now, limits)
@@ -57,6 +63,18 @@ def test_the_queries_of_an_idle_tick_do_not_grow_with_the_tables(
         assert not hub._runtime.engine.running, "no Spark"
 
 
+def test_an_idle_tick_of_a_thousand_tables_takes_milliseconds(tmp_path: Path) -> None:
+    """The mark is 20 ms on a quiet machine; one that reads each table again takes 200."""
+    with quiet_hub(tmp_path, 1000, cron=100) as hub:
+        hub.tick()
+        times = []
+        for _ in range(15):
+            started = time.perf_counter()
+            assert hub.tick().idle
+            times.append(time.perf_counter() - started)
+        assert median(times) < 0.1, sorted(times)
+
+
 def test_idle_ticks_share_one_row_of_the_history(tmp_path: Path) -> None:
     with quiet_hub(tmp_path, 30) as hub:
         for second in range(5):
@@ -77,6 +95,18 @@ def test_a_source_that_moved_wakes_its_readers_and_nobody_else(tmp_path: Path) -
         assert all(c.code == "SOURCES_CHANGED" for c in made.choices.values())
         assert "default.source3 changed" in made.choices[TableName.parse("t2")].reason
         assert len(looks) == 1
+
+
+def test_a_table_with_an_appointment_is_looked_at_when_it_comes(tmp_path: Path) -> None:
+    with quiet_hub(tmp_path, 3, cron=1) as hub:
+        looked = hub.tick(now=NOW)
+        assert looked.skipped == {"default.t0": "NO_CHANGES"}, "it passed at six o'clock"
+        assert hub.tick(now=NOW + timedelta(hours=17)).choices == ()
+        write_source(tmp_path, "source0", 2)
+        report = hub.tick(now=NOW + timedelta(hours=17, minutes=1))
+        assert report.skipped == {"default.t0": "NOT_DUE"}, "its change waits for six o'clock"
+        report = hub.tick(now=NOW + timedelta(hours=18))
+        assert [c.name for c in report.choices if c.refresh] == ["default.t0"]
 
 
 def test_a_source_that_is_gone_is_not_passed_over(tmp_path: Path) -> None:
@@ -111,6 +141,37 @@ def test_settings_and_declarations_are_seen_at_the_next_tick(tmp_path: Path) -> 
         hub.set("enabled", False)
         hub._runtime.setting.resolved(fresh=True)  # type: ignore[attr-defined]
         assert {c.code for c in decided(hub).choices.values()} == {"DISABLED"}
+
+
+def test_a_changed_definition_does_not_build_the_whole_graph_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[int] = []
+
+    def counted(graph: Graph, *more: object) -> UnitGraph:
+        built.append(len(graph.sources))
+        return build_units(graph, *more)  # type: ignore[arg-type]
+
+    with quiet_hub(tmp_path, 300) as hub:
+        hub.tick(now=NOW)
+        tables = hub._runtime.store.tables
+        monkeypatch.setattr("headwater.graph.patch.build_units", counted)
+        monkeypatch.setattr("headwater.scheduler.ledger.build_units", counted)
+        hub.set("enabled", False)
+        hub.alter_stream_table("t1", schedule="7m")
+        hub.alter_stream_table("t2", tier="cold")
+        tables.remove(TableName.parse("t3"))
+        tables.add(new(TableName.parse("more"), [TableName.parse("t4")]))
+        hub.tick(now=NOW + timedelta(seconds=1))
+        assert built == [3], "t1, t4 and the new one; a tier makes no unit, a gone one has none"
+        ledger = scheduler_of(hub).coordinator._ledger
+        full = shape_of(hub._runtime.store, ledger.outlines)
+        assert ledger.shape.graph.sources == full.graph.sources
+        assert set(ledger.shape.units.units) == set(full.units.units)
+        built.clear()
+        hub.alter_stream_table("t2", tier="hot")
+        hub.tick(now=NOW + timedelta(seconds=2))
+        assert built == []
 
 
 def test_a_fuse_blows_once_and_lets_one_refresh_pass_after_its_reset(tmp_path: Path) -> None:
@@ -151,6 +212,62 @@ def test_counters_of_a_service_level_survive_a_restart(tmp_path: Path) -> None:
         assert "warm" in (tier, hub.status("t1")[0].tier)
 
 
+def test_a_refresh_that_failed_leaves_its_table_late(tmp_path: Path) -> None:
+    """The target is missing: every refresh fails, and does not count as fresh."""
+    name = TableName.parse("t0")
+    with quiet_hub(tmp_path, 1) as hub:
+        hub.set("max_consecutive_errors", 100)
+        hub._runtime.store.tables.update(name, freshness_deadline_ms=30_000, tier=Tier.WARM)
+        hub.alter_stream_table("t0", schedule="10s")
+        hub.tick(now=NOW)
+        write_source(tmp_path, "source0", 2)
+        for number in range(1, 6):
+            report = hub.tick(now=NOW + timedelta(seconds=20 * number))
+            assert report.failed == ("default.t0",)
+        assert hub.status("t0")[0].tier == "hot", "late for more than its deadline, three times"
+
+
+def test_a_pool_of_four_stays_and_runs_what_is_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "IDLE_SECONDS", 0.05)
+    with quiet_hub(tmp_path, 3) as hub:
+        hub.set("worker_pool_size", 4)
+        hub.set("max_consecutive_errors", 100)
+        hub.tick(now=NOW)
+        pool = scheduler_of(hub).coordinator.dispatcher.workers
+        names = {t.name for t in pool._threads.values()}
+        assert len(names) == 4
+        write_source(tmp_path, "source0", 2)
+        write_source(tmp_path, "source3", 2)
+        for minute in range(1, 4):
+            report = hub.tick(now=NOW + timedelta(minutes=minute))
+            assert len(report.failed) == 2, "they ran: their own files are missing"
+            time.sleep(0.15)
+            assert {t.name for t in pool._threads.values()} == names, "the same, however idle"
+        assert hub.worker_pool_status()[0].idle_workers == 4
+        assert pool._started == 4, "no task started one"
+
+
+def test_a_refresh_far_slower_than_its_service_level_is_told(tmp_path: Path) -> None:
+    events: list[object] = []
+    with quiet_hub(tmp_path, 1) as hub:
+        hub.subscribe(lambda e: events.append(e) if "Breach" in type(e).__name__ else None)
+        name = TableName.parse("t0")
+        hub._runtime.store.tables.update(name, freshness_deadline_ms=30_000)
+        hub.tick(now=NOW)
+        recorder = scheduler_of(hub).coordinator._recorder
+        recorder.took(name, timedelta(seconds=32), NOW)
+        assert events == []
+        recorder.took(name, timedelta(seconds=40), NOW)
+        recorder.took(name, timedelta(seconds=40), NOW + timedelta(minutes=4))
+        (event,) = events
+        assert (event.name, event.deadline_ms) == ("predicted_sla_breach", 30_000)  # type: ignore[attr-defined]
+        assert event.expected_ms == pytest.approx(44_000)  # type: ignore[attr-defined]
+        recorder.took(name, timedelta(seconds=40), NOW + timedelta(minutes=6))
+        assert len(events) == 2
+
+
 def test_pressure_is_an_event_once_and_a_gauge_always(tmp_path: Path) -> None:
     events: list[object] = []
     with quiet_hub(tmp_path, 10) as hub:
@@ -173,6 +290,24 @@ def test_pressure_is_an_event_once_and_a_gauge_always(tmp_path: Path) -> None:
         hub.stop()
         assert 'headwater_source_pending_rows{hub="default",source="default.source0"} 1490' in text
         assert 'headwater_source_pressure_ticks{hub="default",source="default.source0"} ' in text
+
+
+def test_an_update_makes_pressure_and_blows_no_fuse(tmp_path: Path) -> None:
+    """It rewrote files of 1,200 rows: so many must be looked at, one of them may have changed."""
+    update = {"operation": "overwrite", "added-records": "1200", "deleted-records": "1200"}
+    events: list[object] = []
+    with quiet_hub(tmp_path, 2) as hub:
+        hub.subscribe(lambda e: events.append(e) if "Backpressure" in type(e).__name__ else None)
+        hub.set("buffer_alert_threshold", 1000)
+        hub.set_fuse("t0", 15)
+        hub.alter_stream_table("t0", schedule="52w")
+        hub.tick(now=NOW)
+        write_source(tmp_path, "source0", 2, last=update)
+        for second in range(1, 6):
+            report = hub.tick(now=NOW + timedelta(seconds=second))
+            assert report.skipped["default.t0"] == "NOT_DUE"
+        (event,) = events
+        assert (event.source, event.pending_rows) == ("default.source0", 1200)  # type: ignore[attr-defined]
 
 
 def free_port() -> int:

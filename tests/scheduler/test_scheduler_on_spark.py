@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import headwater
-from headwater.core.errors import HeadwaterError
+from headwater.core.errors import HeadwaterError, InvalidOption
 from headwater.observe.events import StageEvent
+from headwater.operations import scheduler_of
 from headwater.refresh import together
 from headwater.refresh.stages import ORDER
 from headwater.scheduler.staleness import stale_tables
@@ -261,7 +262,9 @@ def test_the_scheduler_in_the_background_keeps_tables_fresh(
     check(hub, "sums", "counts", "means", "lone")
 
 
-def test_independent_tables_are_refreshed_at_the_same_time(hub: headwater.Hub) -> None:
+def test_independent_tables_are_refreshed_at_the_same_time(
+    hub: headwater.Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(4):
         hub.sql(f"CREATE TABLE s{number} (id INT) USING iceberg")
         hub.create_stream_table(f"t{number}", f"SELECT id FROM s{number}")
@@ -284,6 +287,7 @@ def test_independent_tables_are_refreshed_at_the_same_time(hub: headwater.Hub) -
     report = hub.tick()
     assert len(report.refreshed) == 4
     assert max(at_once) == 2, "two at once, and never more"
+    hub.create_stream_table("both", "SELECT a.id FROM t0 a JOIN t3 b ON a.id = b.id")
     at_once.clear()
     for number in range(4):
         hub.sql(f"INSERT INTO s{number} VALUES (1)")
@@ -291,11 +295,84 @@ def test_independent_tables_are_refreshed_at_the_same_time(hub: headwater.Hub) -
     hub._runtime.setting.resolved(fresh=True)  # type: ignore[attr-defined]
     planned: list[object] = []
     hub.subscribe(lambda e: planned.append(e) if type(e).__name__ == "TickEvent" else None)
+    workers = scheduler_of(hub).coordinator.dispatcher.workers
+    started = workers._started
     report = hub.tick()
-    assert len(report.refreshed) == 4
     assert max(at_once) == 1, "dry_run plans, and runs one by one"
-    assert len(planned[0].units) == 4  # type: ignore[attr-defined]
-    check(hub, *(f"t{n}" for n in range(4)))
+    names = [key.removeprefix("singleton:") for key in planned[0].units]  # type: ignore[attr-defined]
+    assert sorted(names) == ["default.both", *(f"default.t{n}" for n in range(4))]
+    assert names.index("default.both") > max(names.index("default.t0"), names.index("default.t3"))
+    assert list(report.refreshed) == names, "in the order it told"
+    assert workers._started == started, "no worker was started for it"
+    check(hub, *names)
+    a_declared_group(hub, monkeypatch)
+
+
+def a_declared_group(hub: headwater.Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members of a refresh group appear together, or not at all."""
+    hub.set("parallel_refresh_mode", "on")
+    hub.create_refresh_group("pair", ["t1", "t2"])
+    (unit,) = [u for u in hub.units() if u.kind == "refresh_group"]
+    assert sorted(unit.members) == ["default.t1", "default.t2"]
+    before = {name: rows(hub, name) for name in ("t1", "t2")}
+    hub.sql("INSERT INTO s1 VALUES (7)")
+    hub.sql("INSERT INTO s2 VALUES (7)")
+    stage = together.stage_run
+
+    def failing(*args: object) -> object:
+        if args[1].name.name == "t2":  # type: ignore[attr-defined]
+            raise HeadwaterError("broken on purpose")
+        return stage(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(together, "stage_run", failing)
+    assert hub.tick().failed == ("default.t2",)
+    assert {name: rows(hub, name) for name in before} == before, "t1 waits for t2"
+    monkeypatch.undo()
+    report = hub.tick()
+    assert sorted(report.refreshed) == ["default.t1", "default.t2"]
+    assert report.units == (unit.key,)
+    check(hub, "t1", "t2")
+    hub.drop_refresh_group("pair")
+    assert {u.kind for u in hub.units()} == {"singleton"}
+
+
+def test_a_service_level_moves_its_table_between_tiers(
+    made: tuple[Place, headwater.Hub], spark: SparkSession
+) -> None:
+    place, hub = made
+    query = "SELECT id, y FROM other WHERE y > 0"
+    with pytest.raises(InvalidOption) as refused:
+        hub.create_stream_table("kept", query, schedule="1h", sla="30 seconds")
+    assert refused.value.code == InvalidOption.code
+    assert "30s cannot be kept" in str(refused.value)
+    tiers: list[tuple[str, str]] = []
+    hub.subscribe(
+        lambda e: tiers.append((e.before, e.after)) if "Tier" in type(e).__name__ else None
+    )  # type: ignore[attr-defined]
+    hub.create_stream_table("kept", query, sla="30 seconds")
+    assert hub.status("kept")[0].tier == "cold", "the slowest that keeps it"
+    now = datetime.now(UTC) + timedelta(hours=1)
+    hub.tick(now=now)
+    for number in range(1, 4):  # each change waits for forty seconds
+        hub.sql(f"INSERT INTO other VALUES ({1000 + number}, 1)")
+        assert tiers == []
+        report = hub.tick(now=now + timedelta(seconds=40 * number))
+        assert "default.kept" in report.refreshed
+    assert tiers == [("cold", "warm")], "promoted within three cycles"
+    now += timedelta(seconds=120)
+    for second in range(1, 4):
+        hub.tick(now=now + timedelta(seconds=second))
+    assert tiers[1:] == [("warm", "cold")], "demoted when idle"
+    now += timedelta(seconds=3)
+    for number in range(1, 3):
+        hub.tick(now=now + timedelta(seconds=40 * number))
+    assert hub.status("kept")[0].tier == "cold", "two were late so far"
+    with place.open(spark) as second:
+        second.sql("INSERT INTO other VALUES (2000, 1)")
+        second.tick(now=now + timedelta(seconds=120))
+        assert second.status("kept")[0].tier == "warm", "the counters outlive a hub"
+        check(second, "kept")
+    hub.drop_stream_table("kept")
 
 
 @pytest.mark.long

@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw, dump
+from headwater.catalog.job_loads import load_of, loads_by_hub
 from headwater.graph.units import UnitKind
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from headwater.catalog.database import Database
+    from headwater.catalog.job_loads import HubLoad, Load
 
 _J = tables.jobs
 _COLUMNS = tuple(_J.columns.keys())
@@ -36,15 +38,6 @@ class JobStatus(StrEnum):
 
 
 _ALIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """Running jobs of this hub and of the others, and how many hubs have jobs."""
-
-    here: int
-    elsewhere: int
-    hubs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +165,7 @@ class Jobs:
         first = select(_J.c.job_id).where(queued).order_by(_J.c.job_id).limit(1)
         with self._database.write() as connection:
             at = now or self._database.now(connection)
-            if within is not None and not within(self._load(connection, at, lock=True)):
+            if within is not None and not within(self._load(connection, at)):
                 return None
             found = connection.execute(first.with_for_update(skip_locked=True)).scalar()
             if found is None:
@@ -261,36 +254,23 @@ class Jobs:
 
     def load(self) -> Load:
         """How many jobs run and wait, here and in all hubs of the database."""
-        with self._database.read() as connection:
-            return self._load(connection, self._database.now(connection))
+        return load_of(self._hub, self.by_hub())
 
     def loads(self) -> dict[str, tuple[int, int]]:
         """Hub → running and queued jobs."""
-        with self._database.read() as connection:
-            return self._by_hub(connection, self._database.now(connection))
+        return {hub: (load.running, load.queued) for hub, load in self.by_hub().items()}
 
-    def _load(self, connection: Connection, at: datetime, *, lock: bool = False) -> Load:
-        if lock and self._database.dialect == "postgresql":
+    def by_hub(self) -> dict[str, HubLoad]:
+        """The jobs of every hub of the database that has any."""
+        with self._database.read() as connection:
+            return loads_by_hub(connection, self._database.now(connection))
+
+    def _load(self, connection: Connection, at: datetime) -> Load:
+        if self._database.dialect == "postgresql":
             # One hub at a time counts and claims; other rows may go on referring to the hubs.
             hubs = select(tables.hubs.c.name).order_by(tables.hubs.c.name)
             connection.execute(hubs.with_for_update(key_share=True)).all()
-        found = self._by_hub(connection, at)
-        here = found.get(self._hub, (0, 0))[0]
-        wanting = {hub for hub, counts in found.items() if any(counts)} | {self._hub}
-        return Load(here, sum(r for r, _ in found.values()) - here, len(wanting))
-
-    def _by_hub(self, connection: Connection, at: datetime) -> dict[str, tuple[int, int]]:
-        query = (
-            select(_J.c.hub, _J.c.status, func.count())
-            .where(_J.c.status.in_(_ALIVE), _J.c.lease_expires_at > at)
-            .group_by(_J.c.hub, _J.c.status)
-        )
-        found: dict[str, tuple[int, int]] = {}
-        for hub, status, count in connection.execute(query):
-            running, queued = found.get(hub, (0, 0))
-            is_running = status == JobStatus.RUNNING.value
-            found[hub] = (running + count, queued) if is_running else (running, queued + count)
-        return found
+        return load_of(self._hub, loads_by_hub(connection, at))
 
     def failures(self) -> tuple[Job, ...]:
         """The last job of each unit whose last attempt failed and may be tried again."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
@@ -19,6 +19,8 @@ from headwater.catalog.upsert import insert_row
 from headwater.core.errors import RefreshConflict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from headwater.catalog.database import Database
 
 _L = tables.leases
@@ -82,14 +84,19 @@ class Leases:
             )
             return freed.rowcount == 1
 
-    def holder(
-        self, name: str, *, hub: str | None = None, now: datetime | None = None
-    ) -> Lease | None:
-        """Who holds a lease now, of this hub or of another one in the database."""
+    def holder(self, name: str, *, now: datetime | None = None) -> Lease | None:
+        """Who holds a lease now."""
         with self._database.read() as connection:
             at = now or self._database.now(connection)
-            found = self._row(connection, name, hub)
+            found = self._row(connection, name)
             return found[0] if found is not None and found[0].expires_at > at else None
+
+    def holders(self, name: str) -> dict[str, Lease]:
+        """Hub → who holds the lease of that name now, in all hubs of the database."""
+        with self._database.read() as connection:
+            at = self._database.now(connection)
+            query = select(_L).where(_L.c.name == name, _L.c.expires_at > at)
+            return {row.hub: _read(row)[0] for row in connection.execute(query)}
 
     def check(self, connection: Connection, lease: Lease) -> None:
         """Fence a write: fail the transaction when a newer holder has been seen.
@@ -131,17 +138,10 @@ class Leases:
         token = connection.execute(upsert.returning(_L.c.token)).scalar_one_or_none()
         return None if token is None else int(token)
 
-    def _row(
-        self, connection: Connection, name: str, hub: str | None = None
-    ) -> tuple[Lease, ProcessIdentity] | None:
-        query = select(_L).where(_L.c.hub == (hub or self._hub), _L.c.name == name)
+    def _row(self, connection: Connection, name: str) -> tuple[Lease, ProcessIdentity] | None:
+        query = select(_L).where(_L.c.hub == self._hub, _L.c.name == name)
         row = connection.execute(query).one_or_none()
-        if row is None:
-            return None
-        raw = Raw("hw_leases", _L.columns.keys(), row, "hub name")
-        lease = Lease(name, raw.string("owner"), raw.integer("token"), raw.instant("expires_at"))
-        started = raw.string("process_started")
-        return lease, ProcessIdentity(raw.string("host"), raw.integer("pid"), started)
+        return None if row is None else _read(row)
 
     def _mine(self, lease: Lease) -> ColumnElement[bool]:
         return and_(
@@ -150,3 +150,11 @@ class Leases:
             _L.c.owner == lease.owner,
             _L.c.token == lease.token,
         )
+
+
+def _read(row: Iterable[Any]) -> tuple[Lease, ProcessIdentity]:
+    raw = Raw("hw_leases", _L.columns.keys(), row, "hub name")
+    owner, name = raw.string("owner"), raw.string("name")
+    lease = Lease(name, owner, raw.integer("token"), raw.instant("expires_at"))
+    started = raw.string("process_started")
+    return lease, ProcessIdentity(raw.string("host"), raw.integer("pid"), started)

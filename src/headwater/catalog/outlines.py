@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw
@@ -89,6 +89,13 @@ class Outlines:
         query = select(*_STAMP).where(_T.c.hub == self._hub)
         with self._database.read() as connection:
             return {row[0]: tuple(row[1:]) for row in connection.execute(query)}
+
+    def counts(self) -> dict[Status, int]:
+        """How many stream tables there are of each status."""
+        query = select(_T.c.status, func.count()).where(_T.c.hub == self._hub)
+        with self._database.read() as connection:
+            found = connection.execute(query.group_by(_T.c.status))
+            return {Status(status): int(count) for status, count in found}
 
     def read(self, ids: Collection[int] | None = None) -> tuple[Outline, ...]:
         """The outlines of some stream tables, or of all."""

@@ -13,6 +13,8 @@ from headwater.catalog.generation import bump
 from headwater.catalog.upsert import insert_row
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from headwater.catalog.database import Database
 
 _S = tables.settings
@@ -29,11 +31,17 @@ class StoredSettings:
         """Every stored setting."""
         query = select(_S).where(_S.c.hub == self._hub).order_by(_S.c.name)
         with self._database.read() as connection:
-            raws = [
-                Raw("hw_settings", _S.columns.keys(), r, "hub name")
-                for r in connection.execute(query)
-            ]
+            raws = [_raw(row) for row in connection.execute(query)]
         return {raw.string("name"): _value(raw) for raw in raws}
+
+    def of_all_hubs(self, names: Collection[str]) -> dict[str, dict[str, Any]]:
+        """Hub → what is stored of these settings, for every hub that stored one."""
+        query = select(_S).where(_S.c.name.in_(list(names)))
+        found: dict[str, dict[str, Any]] = {}
+        with self._database.read() as connection:
+            for raw in [_raw(row) for row in connection.execute(query)]:
+                found.setdefault(raw.string("hub"), {})[raw.string("name")] = _value(raw)
+        return found
 
     def put(self, name: str, value: object) -> None:
         """Store a value that its reader has accepted."""
@@ -54,6 +62,10 @@ class StoredSettings:
             bump(connection, self._hub, self._database.now(connection))
             gone = connection.execute(delete(_S).where(_S.c.hub == self._hub, _S.c.name == name))
             return gone.rowcount == 1
+
+
+def _raw(row: Iterable[Any]) -> Raw:
+    return Raw("hw_settings", _S.columns.keys(), row, "hub name")
 
 
 def _value(raw: Raw) -> Any:

@@ -99,6 +99,11 @@ class Store:
         """Close every connection; the next use opens them again."""
         self.database.close()
 
+    def now(self) -> datetime:
+        """The clock that the times in the catalog are of."""
+        with self.database.read() as connection:
+            return self.database.now(connection)
+
     def generation(self) -> int:
         """The counter that every DDL of the hub moves."""
         with self.database.read() as connection:

@@ -84,19 +84,15 @@ class UnitRow:
 
 @dataclass(frozen=True, slots=True)
 class WorkerPoolRow:
-    """The workers of this hub."""
+    """The workers of this hub; `per_db_cap` is the older name of `per_hub_cap`."""
 
     active_workers: int
     max_workers: int
     per_hub_cap: int
+    per_db_cap: int
     parallel_mode: str
     idle_workers: int
     last_scheduler_tick_unix: float | None
-
-    @property
-    def per_db_cap(self) -> int:
-        """Most workers of this hub, by its older name."""
-        return self.per_hub_cap
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,42 +116,40 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class AllocationRow:
-    """The share of one hub in the workers that hubs of a catalog database share."""
+    """The share of one hub in the workers that hubs of a catalog database share.
+
+    Attributes:
+        db_name: the hub, by its older name.
+        workers_quota: the most it may use now, burst included.
+    """
 
     hub: str
+    db_name: str
     workers_used: int
     workers_quota: int
     workers_queued: int
     cluster_active: int
     cluster_max: int
 
-    @property
-    def db_name(self) -> str:
-        """The hub, by its older name."""
-        return self.hub
-
 
 @dataclass(frozen=True, slots=True)
 class ClusterWorkerRow:
-    """The workers and the coordinator of one hub of the catalog database."""
+    """The workers and the coordinator of one hub (`db_name`) of the catalog database."""
 
     hub: str
+    db_name: str
     active_workers: int
     scheduler_pid: int | None
     scheduler_running: bool
     total_active_workers: int
 
-    @property
-    def db_name(self) -> str:
-        """The hub, by its older name."""
-        return self.hub
-
 
 @dataclass(frozen=True, slots=True)
 class MetricsRow:
-    """What one hub has done so far, as far as its history goes back."""
+    """What one hub (`db_name`) has done so far, as far as its history goes back."""
 
     hub: str
+    db_name: str
     total_stream_tables: int
     active_stream_tables: int
     suspended_stream_tables: int
@@ -165,11 +159,6 @@ class MetricsRow:
     total_rows_processed: int
     active_workers: int
     ivm_lock_parse_error_count: int
-
-    @property
-    def db_name(self) -> str:
-        """The hub, by its older name."""
-        return self.hub
 
 
 @dataclass(frozen=True, slots=True)

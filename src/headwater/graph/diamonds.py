@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from headwater.core.names import TableName
     from headwater.graph.dependencies import Graph
@@ -66,9 +66,15 @@ def diamonds(graph: Graph) -> tuple[Diamond, ...]:
             members = _between(graph, top, shared, below, bit)
             if len(members) > 1:
                 ordered = tuple(sorted(members, key=bit.__getitem__))
-                known = frozenset(n for n in names if bit[n] & shared)
-                found.append(Diamond(top, known, ordered))
+                found.append(Diamond(top, frozenset(_named(shared, names)), ordered))
     return tuple(found)
+
+
+def _named(bits: int, names: Sequence[TableName]) -> Iterator[TableName]:
+    while bits:
+        lowest = bits & -bits
+        yield names[lowest.bit_length() - 1]
+        bits ^= lowest
 
 
 def _between(

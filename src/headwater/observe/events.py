@@ -89,6 +89,15 @@ class TierEvent(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SlaBreachEvent(Event):
+    """A stream table takes so long that its service level is expected to be missed."""
+
+    expected_ms: float
+    deadline_ms: int
+    name: str = "predicted_sla_breach"
+
+
+@dataclass(frozen=True, slots=True)
 class FuseEvent(Event):
     """Too many changes wait for a stream table: it stopped until its fuse is reset."""
 

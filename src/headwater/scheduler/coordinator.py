@@ -51,6 +51,7 @@ SLOW, SLOWEST = 0.95, 8
 
 KEPT_JOBS = timedelta(hours=1)
 PRUNE_SECONDS = 3600.0
+"""How often what is older than its retention is forgotten."""
 
 
 @dataclass
@@ -177,6 +178,7 @@ class Coordinator:
         self._retries = {k: r for k, r in self._retries.items() if self._has_work(k)}
         state = self._ledger.state(
             limits,
+            now,
             busy=self._dispatcher.queue.busy,
             retries=self._retries,
             pressure=self._pressure,
@@ -268,7 +270,8 @@ class Coordinator:
         if isinstance(result.error, RunInterrupted) and job is not None and not was_reaped:
             recover_job(self._runtime, job)
         limits = self._limits()
-        self._ledger.refreshed(entry.run.members, pinned.at, limits)
+        done = {TableName.parse(r.name) for r in result.results if r.action != "SKIPPED"}
+        self._ledger.refreshed(entry.run.members, done, pinned.at, limits)
         for each in result.results:
             name = TableName.parse(each.name)
             self.metrics.count("headwater_refreshes_total", action=each.action)
@@ -297,6 +300,7 @@ class Coordinator:
             return
         took = timedelta(milliseconds=result.duration_ms)
         self._mean = took if not self._mean else self._mean * 0.9 + took * 0.1
+        self._recorder.took(name, took, self._runtime.clock())
         table = self._ledger.tables[name]
         if not isinstance(table.schedule, Every) or not self._runtime.setting("auto_backoff"):
             return
@@ -328,14 +332,14 @@ class Coordinator:
         self._complete_groups()
         lost = jobs.reap(is_gone=is_gone)
         self._reaped |= self._dispatcher.give_up({job.job_id for job in lost})
+        ahead = self._runtime.clock() - self._runtime.store.now()
         for job in lost:
             if job.retryable:
                 recover_job(self._runtime, job)
         for job in jobs.failures() if first else lost:
             if job.finished_at is not None and job.retryable:
-                self._note_retry(
-                    job.unit_key, retry_after(job.unit_key, job.attempt_no, job.finished_at)
-                )
+                retry = retry_after(job.unit_key, job.attempt_no, job.finished_at + ahead)
+                self._note_retry(job.unit_key, retry)
 
     def _complete_groups(self) -> None:
         """Publish what dead processes committed to; a group that cannot be holds up nothing."""
@@ -352,7 +356,8 @@ class Coordinator:
         if time.monotonic() - self._pruned_at < PRUNE_SECONDS:
             return
         self._pruned_at = time.monotonic()
-        store, now = self._runtime.store, self._runtime.clock()
+        store = self._runtime.store
+        now = store.now()
         store.jobs.prune(now - KEPT_JOBS)
         store.intents.prune(now - KEPT_JOBS)
         days = int(self._runtime.setting("history_retention_days"))

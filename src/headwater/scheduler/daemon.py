@@ -203,9 +203,13 @@ class Daemon:
         self._runtime.events.emit(WarningEvent("*", "TICK_FAILED", what))
 
 
-def leader_of(runtime: Runtime, hub: str | None = None) -> tuple[int | None, bool]:
-    """The process that leads a hub of the catalog database, and whether it does so now."""
-    lease = runtime.store.leases.holder(LEADER, hub=hub)
+def leader_of(runtime: Runtime) -> tuple[int | None, bool]:
+    """The process that leads the hub, and whether it does so now."""
+    return leads_now(runtime.store.leases.holder(LEADER))
+
+
+def leads_now(lease: Lease | None) -> tuple[int | None, bool]:
+    """The process that holds the lease of a leader, and whether it lives."""
     if lease is None:
         return None, False
     process = process_of(lease.owner)

@@ -30,7 +30,8 @@ from headwater.scheduler.workers import Workers
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from headwater.catalog.jobs import Job, Load
+    from headwater.catalog.job_loads import Load
+    from headwater.catalog.jobs import Job
     from headwater.refresh.runtime import Runtime
     from headwater.scheduler.in_flight import Pinned
     from headwater.scheduler.ledger import Shape
@@ -352,7 +353,7 @@ class Dispatcher:
         """Take the job of a unit, if all hubs together leave room; else it waits again."""
 
         def leaves_room(load: Load) -> bool:
-            return self.budget(load.hubs).free(load.here, load.elsewhere) > 0
+            return self.budget(load.hubs).free(load.here, load.elsewhere, load.waiting) > 0
 
         jobs = self._runtime.store.jobs
         queued = self._jobs[entry.key]

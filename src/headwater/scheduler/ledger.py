@@ -1,8 +1,8 @@
 """What a coordinator knows of each stream table between ticks.
 
 Rows are read again only when the generation of the hub moved, and then only those that changed.
-The graph and its units are built aside and swapped in as one value. A tick in which nothing moved
-reads no row and touches no table.
+The graph and its units are built aside, anew only where something changed, and swapped in as one
+value. A tick in which nothing moved reads no row and touches no table.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from headwater.catalog.schedule_states import FuseState, ScheduleState
 from headwater.core.schedule import CALCULATED, Schedule, parse_schedule
 from headwater.core.spec import RefreshMode
 from headwater.graph.dependencies import Graph
+from headwater.graph.patch import patched
 from headwater.graph.units import UnitGraph, UnitTraits, build_units
 from headwater.scheduler.tick import is_quiet
+from headwater.scheduler.tick_due import appointment
 from headwater.scheduler.tick_state import Limits, TableState, TickState
 
 if TYPE_CHECKING:
@@ -40,6 +42,9 @@ class Shape:
     traits: Mapping[TableName, UnitTraits]
     groups: Mapping[str, tuple[TableName, ...]]
 
+
+_FEW = 50
+"""Up to so many changed tables the graph is patched, however small it is."""
 
 NO_TABLES = Shape(-1, Graph.build({}), UnitGraph(), frozenset(), {}, {})
 """The shape of a hub before anything is read."""
@@ -67,6 +72,7 @@ class Ledger:
         self.shape = NO_TABLES
         self.tables: dict[TableName, TableState] = {}
         self.outlines: dict[TableName, Outline] = {}
+        self._appointments: dict[TableName, datetime] = {}
         self.awake: set[TableName] = set()
         self.saved: dict[TableName, tuple[str, str]] = {}
         self.previous: datetime | None = None
@@ -80,8 +86,7 @@ class Ledger:
         first = not self._stamps
         stamps = self._store.outlines.stamps()
         changed = {i for i, stamp in stamps.items() if self._stamps.get(i) != stamp}
-        for gone in self._stamps.keys() - stamps.keys():
-            self._forget(gone)
+        names = {self._forget(gone) for gone in self._stamps.keys() - stamps.keys()}
         states = self._store.schedule.all() if first else {}
         before = (self._fuses, self.shape.gates)
         self._fuses = self._store.schedule.fuses()
@@ -90,7 +95,7 @@ class Ledger:
             self._take(outline, states.get(outline.id, ScheduleState()))
             touched.add(outline.name)
         self._stamps = stamps
-        self._reshape(generation)
+        self.shape = self._reshaped(generation, {n for n in names | touched if n is not None})
         if (self._fuses, self.shape.gates) != before:
             touched = set(self.tables)
         for name in touched:
@@ -111,21 +116,26 @@ class Ledger:
         self._settle(touched, limits)
 
     def refreshed(
-        self, names: Collection[TableName], at: datetime, limits: Limits, **changes: Any
+        self,
+        names: Collection[TableName],
+        done: Collection[TableName],
+        at: datetime,
+        limits: Limits,
     ) -> None:
         """A refresh of these tables ended: take over their rows.
 
         Args:
             names: the tables.
-            at: the tick whose versions they were refreshed to.
+            done: those of them that hold the versions of that tick now; the others failed.
+            at: the tick whose versions they were to be refreshed to.
             limits: the settings.
-            changes: what else changed in their states.
         """
         known = [n for n in names if n in self.outlines]
         self._reread([self.outlines[n].id for n in known])
         for name in known:
             if name in self.tables:
-                self.tables[name] = replace(self.tables[name], fresh_at=at, **changes)
+                if name in done:
+                    self.tables[name] = replace(self.tables[name], fresh_at=at)
                 self._recompute(name)
         self._settle(known, limits)
 
@@ -138,12 +148,14 @@ class Ledger:
     def state(
         self,
         limits: Limits,
+        now: datetime,
         *,
         busy: frozenset[TableName],
         retries: Mapping[str, Any],
         pressure: Mapping[TableName, int],
     ) -> TickState:
-        """What the next tick decides from."""
+        """What a tick at an instant decides from."""
+        self.awake |= {name for name, at in self._appointments.items() if at <= now}
         for name in self.awake:
             table = self.tables[name]
             if table.deadline is not None and not table.moved:
@@ -161,16 +173,14 @@ class Ledger:
         )
 
     def _source_rows(self) -> dict[TableName, int]:
-        """Rows of each base table that wait for its slowest reader."""
+        """Rows of each base table that its slowest reader must look at."""
         rows: dict[TableName, int] = {}
         for name in self.awake:
             for source in self.tables[name].moved:
                 if source not in self.outlines:
                     since = self.outlines[name].sources.get(source)
-                    waiting = self._watch.pending_rows(
-                        source, since.snapshot_id if since is not None else None
-                    )
-                    rows[source] = max(rows.get(source, 0), waiting)
+                    waiting = self._watch.pending(source, since.snapshot_id if since else None)
+                    rows[source] = max(rows.get(source, 0), waiting.planned)
         return rows
 
     def _reread(self, ids: Collection[int]) -> set[TableName]:
@@ -215,16 +225,35 @@ class Ledger:
         if saved is not None and saved.decision_code is not None:
             self.saved[name] = (saved.decision_code, saved.decision_reason or "")
 
-    def _forget(self, identifier: int) -> None:
+    def _forget(self, identifier: int) -> TableName | None:
         name = self._names.pop(identifier, None)
         if name is not None and self.outlines[name].id == identifier:
             del self.tables[name], self.outlines[name]
             self.awake.discard(name)
+            self._appointments.pop(name, None)
             self.saved.pop(name, None)
+        return name
 
-    def _reshape(self, generation: int) -> None:
-        """Build graph and units aside, and swap them in."""
-        self.shape = shape_of(self._store, self.outlines, generation, self.shape)
+    def _reshaped(self, generation: int, names: Collection[TableName]) -> Shape:
+        """Graph and units after these tables changed, built aside; all anew if they are many."""
+        before, groups = self.shape, self._store.groups.all()
+        if groups != before.groups or len(names) > max(_FEW, len(self.outlines) // 4):
+            return shape_of(self._store, self.outlines, generation)
+        changed: dict[TableName, frozenset[TableName] | None] = {}
+        traits = dict(before.traits)
+        for name in names:
+            outline = self.outlines.get(name)
+            if outline is None:
+                changed[name] = None
+                traits.pop(name, None)
+                continue
+            reads, own = frozenset(outline.reads), traits_of(outline)
+            if (before.graph.sources.get(name), before.traits.get(name)) != (reads, own):
+                changed[name], traits[name] = reads, own
+        graph, units = before.graph, before.units
+        if changed:
+            graph, units = patched(graph, units, changed, traits, groups)
+        return Shape(generation, graph, units, self._store.gates.all(), traits, groups)
 
     def _recompute(self, name: TableName) -> None:
         """What moved below a table, and what holds it."""
@@ -235,7 +264,8 @@ class Ledger:
             if newest != known:  # also one that is gone: the refresh tells what is wrong with it
                 moved.append(source)
                 if source not in self.outlines:
-                    rows += self._watch.pending_rows(source, known.snapshot_id if known else None)
+                    waiting = self._watch.pending(source, known.snapshot_id if known else None)
+                    rows += waiting.certain
         fuse = self._fuses.get(outline.id, ScheduleState())
         gates = self.shape.gates
         gated = tuple(sorted(self.shape.graph.base_of(name) & gates)) if gates else ()
@@ -257,30 +287,30 @@ class Ledger:
         for name in names:
             if name not in self.tables:
                 continue
-            if is_quiet(self.tables[name], asleep):
-                self.awake.discard(name)
-            else:
+            self._appointments.pop(name, None)
+            if not is_quiet(self.tables[name], asleep):
                 self.awake.add(name)
+                continue
+            self.awake.discard(name)
+            due = appointment(self.tables[name])
+            if due is not None:
+                self._appointments[name] = due
 
 
-def shape_of(
-    store: Store,
-    outlines: Mapping[TableName, Outline],
-    generation: int = 0,
-    before: Shape = NO_TABLES,
-) -> Shape:
-    """Graph, units and gates for these stream tables; what is as it was is kept."""
+def shape_of(store: Store, outlines: Mapping[TableName, Outline], generation: int = 0) -> Shape:
+    """Graph, units and gates for these stream tables, all of them built."""
     reads = {name: frozenset(outline.reads) for name, outline in outlines.items()}
-    graph = before.graph if before.graph.sources == reads else Graph.build(reads, circular=True)
-    traits = {
-        name: UnitTraits(
-            atomic=outline.atomic,
-            immediate=outline.mode is RefreshMode.IMMEDIATE,
-            calculated=outline.schedule.strip().lower() == CALCULATED,
-        )
-        for name, outline in outlines.items()
-    }
+    graph = Graph.build(reads, circular=True)
+    traits = {name: traits_of(outline) for name, outline in outlines.items()}
     groups = store.groups.all()
-    same = graph is before.graph and (traits, groups) == (before.traits, before.groups)
-    units = before.units if same else build_units(graph, traits, groups)
+    units = build_units(graph, traits, groups)
     return Shape(generation, graph, units, store.gates.all(), traits, groups)
+
+
+def traits_of(outline: Outline) -> UnitTraits:
+    """What of a stream table decides its unit."""
+    return UnitTraits(
+        atomic=outline.atomic,
+        immediate=outline.mode is RefreshMode.IMMEDIATE,
+        calculated=outline.schedule.strip().lower() == CALCULATED,
+    )

@@ -6,8 +6,9 @@ Each is a few queries on the catalog, none per stream table; none starts Spark.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from headwater.catalog.job_loads import HubLoad, load_of
 from headwater.catalog.schedule_states import FuseState
 from headwater.core.reports import (
     AllocationRow,
@@ -21,13 +22,15 @@ from headwater.core.schedule import Every, parse_schedule
 from headwater.core.spec import Status
 from headwater.observe.advice import Past, schedule_advice, sla_row
 from headwater.observe.health import Facts, health
-from headwater.scheduler.daemon import leader_of
+from headwater.scheduler.daemon import LEADER, leader_of, leads_now
 from headwater.scheduler.ledger import shape_of
 from headwater.scheduler.staleness import stale_tables
 from headwater.scheduler.tick_budget import Budget
 from headwater.scheduler.watch import Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from headwater.catalog.jobs import Job
     from headwater.catalog.outlines import Outline
     from headwater.core.names import TableName
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from headwater.refresh.runtime import Runtime
 
 GROWING_ROWS = 10_000
+_OF_A_HUB = ("parallel_refresh_mode", "max_parallel_workers", "per_hub_worker_quota")
 
 
 def units(runtime: Runtime) -> tuple[UnitRow, ...]:
@@ -55,11 +59,13 @@ def worker_pool_status(runtime: Runtime, idle: int = 0) -> tuple[WorkerPoolRow, 
     """The workers of this hub."""
     load = runtime.store.jobs.load()
     last = runtime.store.ticks.last_at()
+    most = int(runtime.setting("max_parallel_workers"))
     return (
         WorkerPoolRow(
             active_workers=load.here + load.elsewhere,
             max_workers=int(runtime.setting("max_dynamic_refresh_workers")),
-            per_hub_cap=int(runtime.setting("max_parallel_workers")),
+            per_hub_cap=most,
+            per_db_cap=most,
             parallel_mode=str(runtime.setting("parallel_refresh_mode")),
             idle_workers=idle,
             last_scheduler_tick_unix=last.timestamp() if last is not None else None,
@@ -69,52 +75,65 @@ def worker_pool_status(runtime: Runtime, idle: int = 0) -> tuple[WorkerPoolRow, 
 
 def parallel_job_status(runtime: Runtime, max_age_seconds: int = 300) -> tuple[JobRow, ...]:
     """Jobs that wait or run, and those that ended lately; the newest first."""
-    since = runtime.clock() - timedelta(seconds=max_age_seconds)
+    since = runtime.store.now() - timedelta(seconds=max_age_seconds)
     return tuple(_job(job) for job in reversed(runtime.store.jobs.all(finished_since=since)))
 
 
 def worker_allocation_status(runtime: Runtime) -> tuple[AllocationRow, ...]:
     """The share of each hub of the catalog database in the workers."""
-    loads = runtime.store.jobs.loads()
+    found = runtime.store.jobs.by_hub()
     cap = int(runtime.setting("max_dynamic_refresh_workers"))
-    active = sum(running for running, _ in loads.values())
-    here = runtime.store.hub
-    wanting = {hub for hub, counts in loads.items() if any(counts)} | {here}
+    active = sum(load.running for load in found.values())
+    stored = runtime.store.settings.of_all_hubs(_OF_A_HUB)
     rows = []
     for hub in runtime.store.hubs():
-        running, queued = loads.get(hub, (0, 0))
-        budget = Budget(
-            mode=str(runtime.setting("parallel_refresh_mode")),
-            per_hub=int(runtime.setting("max_parallel_workers")),
-            cap=cap,
-            quota=int(runtime.setting("per_hub_worker_quota")) if hub == here else 0,
-            hubs=len(wanting | {hub}),
-        )
-        rows.append(AllocationRow(hub, running, budget.allowed(active), queued, active, cap))
+        mine, load = found.get(hub, HubLoad()), load_of(hub, found)
+        given = _given(runtime) if hub == runtime.store.hub else stored.get(hub, {})
+        budget = _budget(given, cap, load.hubs)
+        quota = budget.allowed(active, load.waiting)
+        rows.append(AllocationRow(hub, hub, mine.running, quota, mine.queued, active, cap))
     return tuple(rows)
+
+
+def _given(runtime: Runtime) -> dict[str, Any]:
+    return {name: runtime.setting(name) for name in _OF_A_HUB}
+
+
+def _budget(given: Mapping[str, Any], cap: int, hubs: int) -> Budget:
+    """What a hub may use; of another hub only what it stored is known."""
+    usual = Budget()
+    return Budget(
+        mode=str(given.get("parallel_refresh_mode", usual.mode)),
+        per_hub=int(given.get("max_parallel_workers", usual.per_hub)),
+        cap=cap,
+        quota=int(given.get("per_hub_worker_quota", usual.quota)),
+        hubs=hubs,
+    )
 
 
 def cluster_worker_summary(runtime: Runtime) -> tuple[ClusterWorkerRow, ...]:
     """The workers and the coordinator of each hub of the catalog database."""
     loads = runtime.store.jobs.loads()
+    leaders = runtime.store.leases.holders(LEADER)
     total = sum(running for running, _ in loads.values())
     rows = []
     for hub in runtime.store.hubs():
-        pid, leads = leader_of(runtime, hub)
-        rows.append(ClusterWorkerRow(hub, loads.get(hub, (0, 0))[0], pid, leads, total))
+        pid, leads = leads_now(leaders.get(hub))
+        rows.append(ClusterWorkerRow(hub, hub, loads.get(hub, (0, 0))[0], pid, leads, total))
     return tuple(rows)
 
 
 def metrics_summary(runtime: Runtime) -> tuple[MetricsRow, ...]:
     """What this hub has and has done."""
-    outlines = runtime.store.outlines.read()
+    counts = runtime.store.outlines.counts()
     totals = runtime.store.past.totals()
     return (
         MetricsRow(
             hub=runtime.store.hub,
-            total_stream_tables=len(outlines),
-            active_stream_tables=sum(o.status is Status.ACTIVE for o in outlines),
-            suspended_stream_tables=sum(o.status is Status.SUSPENDED for o in outlines),
+            db_name=runtime.store.hub,
+            total_stream_tables=sum(counts.values()),
+            active_stream_tables=counts.get(Status.ACTIVE, 0),
+            suspended_stream_tables=counts.get(Status.SUSPENDED, 0),
             total_refreshes=totals.refreshes,
             successful_refreshes=totals.successful,
             failed_refreshes=totals.failed,
@@ -173,8 +192,8 @@ def _behind(runtime: Runtime, outlines: tuple[Outline, ...]) -> dict[TableName, 
         for source in outline.reads:
             known, newest = outline.sources.get(source), watch.version(source)
             if newest is not None and newest != known:
-                waiting = watch.pending_rows(source, known.snapshot_id if known else None)
-                rows[outline.name] = rows.get(outline.name, 0) + waiting
+                waiting = watch.pending(source, known.snapshot_id if known else None)
+                rows[outline.name] = rows.get(outline.name, 0) + waiting.certain
     return rows
 
 

@@ -6,12 +6,20 @@ written again.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from headwater.catalog.rows import InitiatedBy
 from headwater.catalog.schedule_states import FuseState
 from headwater.core.errors import HeadwaterError
-from headwater.observe.events import BackpressureEvent, FuseEvent, TierEvent, WarningEvent
+from headwater.observe.events import (
+    BackpressureEvent,
+    FuseEvent,
+    SlaBreachEvent,
+    TierEvent,
+    WarningEvent,
+)
+from headwater.scheduler.tick_sla import expected_breach
 from headwater.scheduler.tick_state import QUIET, Choice
 
 if TYPE_CHECKING:
@@ -26,6 +34,9 @@ if TYPE_CHECKING:
 _IN_HISTORY = ("GATED", "FUSE_BLOWN", "FROZEN", "UPSTREAM_FAILED", "GROUP_HELD")
 """Choices not to refresh that leave a row in the history when they are made, once."""
 
+_TOLD_AGAIN = timedelta(minutes=5)
+"""An expected breach of a service level is told again after this time."""
+
 
 class Recorder:
     """Writes down what the ticks of one coordinator decide."""
@@ -34,6 +45,7 @@ class Recorder:
         self._runtime = runtime
         self._ledger = ledger
         self._told: set[TableName] = set()
+        self._breaches: dict[TableName, datetime] = {}
 
     def decided(self, made: Decisions, now: datetime, limits: Limits) -> None:
         """Keep everything that a tick decided, and tell listeners."""
@@ -57,6 +69,18 @@ class Recorder:
                     alert.threshold,
                 )
             )
+
+    def took(self, name: TableName, took: timedelta, now: datetime) -> None:
+        """Tell when the next refresh of a table is expected to miss its service level."""
+        deadline = self._ledger.tables[name].deadline
+        expected = expected_breach(took, deadline)
+        told = self._breaches.get(name)
+        if expected is None or (told is not None and now - told < _TOLD_AGAIN):
+            return
+        self._breaches[name] = now
+        expected_ms, most = expected.total_seconds() * 1000, deadline or expected
+        deadline_ms = round(most.total_seconds() * 1000)
+        self._runtime.events.emit(SlaBreachEvent(str(name), expected_ms, deadline_ms))
 
     def held_back(self, choices: Mapping[TableName, Choice], now: datetime) -> None:
         """Keep choices that were made after the tick, because something failed."""

@@ -58,9 +58,7 @@ def tick(state: TickState, now: datetime) -> Decisions:
 
 
 def is_quiet(table: TableState, state: TickState) -> bool:
-    """Whether a table needs no look until one of its sources moves or it is changed."""
-    from headwater.core.schedule import Cron
-
+    """Whether a table needs no look until a source moves, its appointment comes or it changes."""
     return (
         not table.moved
         and table.populated
@@ -70,7 +68,6 @@ def is_quiet(table: TableState, state: TickState) -> bool:
         and table.tier is not Tier.FROZEN
         and not table.gated
         and table.fuse_blown is None
-        and not isinstance(table.schedule, Cron)
         and is_settled(table, state.limits, 0)
     )
 

@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
+from typing import TYPE_CHECKING
 
 from headwater.scheduler.tick_state import Retry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headwater.catalog.job_loads import Waiting
 
 MAX_ATTEMPTS = 5
 """After so many failed attempts in a row a job is one error of its tables."""
@@ -44,25 +50,37 @@ class Budget:
     @property
     def share(self) -> int:
         """The quota in force: what was given, or an equal share, at least one."""
-        equal = ceil(self.cap / max(1, self.hubs))
-        return max(1, min(self.cap, self.quota or equal))
+        return self._share(self.quota)
 
-    def allowed(self, active: int) -> int:
+    def allowed(self, active: int, waiting: Sequence[Waiting] = ()) -> int:
         """Most workers of this hub now, when so many of all hubs are active.
 
-        While less than 80 % of all are in use, a hub may use one and a half times its share.
+        While less than 80 % of all are in use, and no other hub waits for a part of its own share,
+        a hub may use one and a half times its share.
         """
         if self.is_serial:
             return 1
         share = self.share
-        if active < ceil(_BUSY * self.cap):
+        if active < ceil(_BUSY * self.cap) and not any(self._is_short(w) for w in waiting):
             share = max(share * 3 // 2, share + 1)
         return max(1, min(self.per_hub, share, self.cap))
 
-    def free(self, here: int, elsewhere: int) -> int:
-        """How many more units of this hub may start now."""
-        within_hub = self.allowed(here + elsewhere) - here
-        return max(0, min(within_hub, self.cap - here - elsewhere))
+    def free(self, here: int, elsewhere: int, waiting: Sequence[Waiting] = ()) -> int:
+        """How many more units of this hub may start now.
+
+        A worker is left to each hub that waits and has none: there may be more hubs than workers,
+        and shares are rounded up.
+        """
+        within_hub = self.allowed(here + elsewhere, waiting) - here
+        left = sum(w.running == 0 and (here > 0 or w.is_first) for w in waiting)
+        return max(0, min(within_hub, self.cap - here - elsewhere - left))
+
+    def _share(self, quota: int) -> int:
+        equal = ceil(self.cap / max(1, self.hubs))
+        return max(1, min(self.cap, quota or equal))
+
+    def _is_short(self, other: Waiting) -> bool:
+        return other.running < self._share(other.quota)
 
 
 def retry_after(key: str, attempt: int, failed_at: datetime) -> Retry | None:

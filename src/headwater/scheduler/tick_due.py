@@ -119,11 +119,17 @@ def occurrence(cron: Cron, last: datetime) -> datetime:
     return cron.after(last)
 
 
+def appointment(table: TableState) -> datetime | None:
+    """When a cron schedule asks next; None for other schedules."""
+    if not isinstance(table.schedule, Cron) or table.last_at is None:
+        return None
+    return occurrence(table.schedule, table.last_at)
+
+
 def asked_by_clock(table: TableState, now: datetime) -> bool:
     """Whether an appointment passed since the table was last looked at."""
-    if not isinstance(table.schedule, Cron) or table.last_at is None:
-        return False
-    return occurrence(table.schedule, table.last_at) <= now
+    due = appointment(table)
+    return due is not None and due <= now
 
 
 def shortest_gap(table: TableState, tier: Tier, limits: Limits, depth: int) -> timedelta:

@@ -16,9 +16,12 @@ from headwater.scheduler.tick_due import shortest_gap
 from headwater.scheduler.tick_state import TIERS, TableState, TierChange
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from headwater.scheduler.tick_state import Limits
+
+SLOWER, TOLERATED = 1.1, 1.2
+"""A refresh is expected to take this much longer than the last; over its deadline by that much."""
 
 SIGNALS = 3
 """How many ticks in a row must agree before a tier changes."""
@@ -67,6 +70,12 @@ def is_settled(table: TableState, limits: Limits, depth: int) -> bool:
     if table.deadline is None or table.tier is Tier.FROZEN:
         return True
     return table.sla_spare >= SIGNALS and _slower(table, limits, depth) is None
+
+
+def expected_breach(took: timedelta, deadline: timedelta | None) -> timedelta | None:
+    """How long the next refresh is expected to take, when that is far over the deadline."""
+    expected = took * SLOWER
+    return expected if deadline is not None and expected >= deadline * TOLERATED else None
 
 
 def _promoted(table: TableState) -> tuple[TableState, TierChange | None]:

@@ -49,7 +49,7 @@ class TableState:
         last_at: the tick that last refreshed it, or looked when a cron schedule asked for it.
         fresh_at: the last instant at which it was known to hold everything its sources had.
         moved: sources whose newest version is not the one in its frontier.
-        pending_rows: changed rows that wait for it, as far as commits tell them.
+        pending_rows: changed rows that wait for it: at least so many, as far as commits tell.
         gated: sources below it that are gated.
         uses_clock: its content depends on the time.
         slow_factor: how many times longer it waits because it is slower than its schedule.
@@ -105,7 +105,7 @@ class TickState:
         busy: members of units that run; their units wait.
         retries: units that failed and wait.
         pressure: source → ticks in a row over the threshold.
-        source_rows: source → rows that wait for its slowest reader.
+        source_rows: source → rows that its slowest reader must look at.
     """
 
     tables: Mapping[TableName, TableState]

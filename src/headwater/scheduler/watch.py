@@ -9,11 +9,11 @@ from headwater.catalog.batches import OpenBatches
 from headwater.core.errors import HeadwaterError
 from headwater.core.names import TableName
 from headwater.refresh.pin import View
+from headwater.sources.pending import Pending, pending_rows
 
 if TYPE_CHECKING:
     from headwater.core.frontier import SourceVersion
     from headwater.refresh.runtime import Runtime
-    from headwater.sources.metadata import TableMetadata
 
 
 class Watch:
@@ -29,7 +29,7 @@ class Watch:
         self._rows: list[tuple[str, str, str]] = []
         self._versions: dict[TableName, SourceVersion | None] = {}
         self._held_back: set[TableName] = set()
-        self._rows_between: dict[tuple[TableName, int | None, int | None], int] = {}
+        self._pending: dict[tuple[TableName, int | None, int | None], Pending] = {}
         self.locations: dict[TableName, str] = {}
         self.open_batches = OpenBatches()
 
@@ -65,21 +65,18 @@ class Watch:
             self._versions[name] = self._read(name)
         return self._versions[name]
 
-    def pending_rows(self, name: TableName, since: int | None) -> int:
-        """Changed rows after a version, as far as commits tell: a lower bound.
-
-        Rewritten rows do not count: appends count what they added, others the difference.
-        """
+    def pending(self, name: TableName, since: int | None) -> Pending:
+        """Changed rows after a version, as far as commits tell."""
         version = self.version(name)
         if version is None or version.snapshot_id == since:
-            return 0
+            return Pending()
         key = (name, since, version.snapshot_id)
-        if key not in self._rows_between:
-            if len(self._rows_between) > 10_000:
-                self._rows_between.clear()
+        if key not in self._pending:
+            if len(self._pending) > 10_000:
+                self._pending.clear()
             metadata = self.view().metadata(name)
-            self._rows_between[key] = _rows_between(metadata, since, version.snapshot_id)
-        return self._rows_between[key]
+            self._pending[key] = pending_rows(metadata, since, version.snapshot_id)
+        return self._pending[key]
 
     def moved_at(self, name: TableName, since: int | None) -> datetime | None:
         """When the first change after a version was made; None when there is none.
@@ -107,15 +104,3 @@ class Watch:
         except HeadwaterError:
             return None
         return version
-
-
-def _rows_between(metadata: TableMetadata | None, since: int | None, until: int | None) -> int:
-    between = metadata.snapshots_between(since, until) if metadata is not None else None
-    rows = 0
-    for snapshot in between or ():
-        added, deleted = snapshot.count("added-records"), snapshot.count("deleted-records")
-        if snapshot.operation == "append":
-            rows += added
-        elif snapshot.operation != "replace":
-            rows += abs(added - deleted)
-    return rows
