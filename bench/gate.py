@@ -212,12 +212,15 @@ class Many:
 
 
 def routed(hub: headwater.Hub) -> Case:
-    """Merges of keys all over a table, which choose how they find their files, and which do not."""
+    """Merges of keys all over a table, which choose how they find their files, and which do not.
+
+    Rows are wide enough for more than the few files from which on there is a choice.
+    """
     sorted_source(hub, "src_routed", ROWS)
     for name in ("routed", "usual"):
         hub.create_stream_table(
             name,
-            "SELECT id, g, x FROM src_routed",
+            "SELECT id, g, x, sha2(CAST(id AS STRING), 256) AS wide FROM src_routed",
             unique_key=["id"],
             refresh_mode="INCREMENTAL STRICT",
         )

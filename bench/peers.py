@@ -14,6 +14,7 @@ Mark: no refresh takes more than 1.15 × the expert's statement, nor do all toge
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 import time
@@ -110,7 +111,7 @@ class Taken:
     @property
     def small(self) -> bool:
         """Whether the settings for few changes were faster."""
-        return min(self.tried[True], default=0.0) <= min(self.tried[False], default=0.0)
+        return min(self.tried[True], default=math.inf) <= min(self.tried[False], default=math.inf)
 
     def round(self, hub: headwater.Hub, name: str, window: Window, number: int) -> None:
         """Both after one change, in turn; below zero they warm up."""
