@@ -179,3 +179,60 @@ def test_a_call_is_written_back_as_it_is(call: str) -> None:
     assert call.replace("(s", "(`s`").replace(" s,", " `s`,").replace(" s)", " `s`)") in written(
         f"SELECT {call} AS r FROM t"
     )
+
+
+@pytest.mark.parametrize(
+    ("piped", "nested"),
+    [
+        (
+            "FROM t |> ORDER BY x, id |> LIMIT 3 |> WHERE g = 1",
+            "SELECT * FROM (SELECT * FROM t ORDER BY x, id LIMIT 3) WHERE g = 1",
+        ),
+        (
+            "FROM t |> ORDER BY x, id |> WHERE g = 1 |> LIMIT 3",
+            "SELECT * FROM t WHERE g = 1 ORDER BY x, id LIMIT 3",
+        ),
+        ("FROM t |> LIMIT 3 |> LIMIT 5", "SELECT * FROM (SELECT * FROM t LIMIT 3) LIMIT 5"),
+        (
+            "SELECT g FROM t ORDER BY g |> LIMIT 3 |> WHERE g = 1",
+            "SELECT * FROM (SELECT g FROM t ORDER BY g LIMIT 3) WHERE g = 1",
+        ),
+        (
+            "FROM t |> SELECT DISTINCT g |> AGGREGATE count(*) AS n",
+            "SELECT count(*) AS n FROM (SELECT DISTINCT g FROM t)",
+        ),
+        (
+            "FROM t |> WHERE g = 1 |> FULL JOIN v ON t.g = v.k |> SELECT z",
+            "SELECT z FROM (SELECT * FROM t WHERE g = 1) t FULL JOIN v ON t.g = v.k",
+        ),
+        (
+            "FROM t |> AS a |> JOIN u ON a.id = u.id |> WHERE u.k > 1 |> SELECT a.id, u.y",
+            "SELECT a.id, u.y FROM t a JOIN u ON a.id = u.id WHERE u.k > 1",
+        ),
+        (
+            "FROM t |> AGGREGATE sum(x) AS n GROUP BY g |> WHERE n > 3 |> EXTEND n + 1 AS m",
+            "SELECT *, n + 1 AS m FROM (SELECT g, sum(x) AS n FROM t GROUP BY g) WHERE n > 3",
+        ),
+        (
+            "FROM t |> SELECT id |> UNION ALL (SELECT id FROM u) |> WHERE id > 1",
+            "SELECT * FROM (SELECT id FROM t UNION ALL SELECT id FROM u) WHERE id > 1",
+        ),
+    ],
+)
+def test_a_pipe_operator_reads_what_the_one_before_it_gives(piped: str, nested: str) -> None:
+    assert written(piped) == written(nested)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FROM t |> ORDER BY x |> SELECT id |> LIMIT 3",
+        "FROM t |> ORDER BY x |> LIMIT 5 |> LIMIT 3",
+        "FROM t |> SELECT id WHERE x > 1",
+        "FROM t |> DROP x",
+    ],
+)
+def test_a_pipe_that_cannot_be_followed_is_refused(text: str) -> None:
+    with pytest.raises(HeadwaterError) as caught:
+        define(text, LOOKUP)
+    assert caught.value.place is not None

@@ -14,6 +14,8 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
+from headwater.sql.pipes import PipeParser
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -82,7 +84,7 @@ def _taking(name: str, least: int, most: int) -> Callable[[list[exp.Expr]], exp.
     return made
 
 
-class _Parser(SparkParser):
+class _Parser(PipeParser):
     """Reads the functions that must stay as they are written as plain calls."""
 
     FUNCTIONS = {  # noqa: RUF012 - the shape sqlglot asks for
