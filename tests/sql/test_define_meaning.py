@@ -236,3 +236,45 @@ def test_a_pipe_that_cannot_be_followed_is_refused(text: str) -> None:
     with pytest.raises(HeadwaterError) as caught:
         define(text, LOOKUP)
     assert caught.value.place is not None
+
+
+def test_a_session_block_as_text_keeps_its_calls() -> None:
+    text = (
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) p, to_char(max(ts), 'yyyy') c, "
+        "now() n, uuid() u FROM ev GROUP BY session_window(ts, '5 minutes')"
+    )
+    made = written(text)
+    assert "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY amount)" in made
+    assert "TO_CHAR(MAX(ts), 'yyyy')" in made
+    assert "CAST('__hw_now' AS TIMESTAMP) AS n" in made
+    assert {"CLOCK", "NONDET_FUNC"} <= codes(text)
+
+
+def test_an_aggregate_may_read_the_session() -> None:
+    text = "SELECT id, max(session_window.end) e FROM ev GROUP BY session_window(ts, '1 hour'), id"
+    assert "MAX(session_window.end)" in written(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("SELECT inline(array(struct(1, 'a'), struct(2, 'b'))) FROM t", ["col1", "col2"]),
+        ("SELECT explode(map('a', 1)) FROM t", ["key", "value"]),
+        ("SELECT posexplode(map('a', 1)) FROM t", ["pos", "key", "value"]),
+        ("SELECT explode(array(1)) FROM t", ["col"]),
+        ("TABLE v", ["k", "z"]),
+        ("SELECT k FROM (TABLE v) UNION ALL SELECT id FROM t", ["k"]),
+        ("SELECT * FROM (SELECT x, g FROM t) PIVOT (round(sum(x), 2) FOR g IN (1, 2))", ["1", "2"]),
+    ],
+)
+def test_forms_that_spark_reads(text: str, names: list[str]) -> None:
+    assert [name for name, _ in define(text, LOOKUP).output] == names
+
+
+def test_a_column_may_name_the_catalog() -> None:
+    class Catalog(Tables):
+        catalog = "hw"
+
+    assert "SELECT `x` FROM S" in written(
+        "SELECT hw.default.t.x FROM hw.default.t", Catalog(SCHEMAS)
+    )

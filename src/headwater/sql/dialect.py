@@ -87,6 +87,8 @@ def _taking(name: str, least: int, most: int) -> Callable[[list[exp.Expr]], exp.
 class _Parser(PipeParser):
     """Reads the functions that must stay as they are written as plain calls."""
 
+    SUPPORTS_TABLE_QUERY = True
+
     FUNCTIONS = {  # noqa: RUF012 - the shape sqlglot asks for
         **{name: build for name, build in SparkParser.FUNCTIONS.items() if name not in _KEPT},
         "NAMED_STRUCT": _named_struct,

@@ -10,13 +10,13 @@ from sqlglot import exp
 from headwater.core.errors import InvalidQuery, UnknownColumn
 from headwater.core.names import HIDDEN_PREFIX
 from headwater.sql.build.aggregates import is_aggregate
-from headwater.sql.build.clock import clock_hole
+from headwater.sql.build.clock import outside_value
 from headwater.sql.build.pending import subquery_value
 from headwater.sql.build.scope import AmbiguousName, Match, Scope
 from headwater.sql.build.stars import is_star, starred
 from headwater.sql.columns import ref
 from headwater.sql.dialect import VARIABLE
-from headwater.sql.functions import CLOCKS, NON_DETERMINISTIC, SESSION, function_name
+from headwater.sql.functions import function_name
 from headwater.sql.rebuild import bare, rebuild, rebuild_parts, wrapped
 
 if TYPE_CHECKING:
@@ -214,26 +214,7 @@ class Resolver:
         synonym = _SYNONYMS.get(name) if isinstance(e, exp.Anonymous) else None
         if synonym is not None and len(e.expressions) == 1:
             return rebuild_parts(synonym(this=e.expressions[0]), self._change)
-        if name == "unix_timestamp" and not e.expressions:
-            hole = clock_hole("now", e, self.ctx, allowed=self.clock_allowed)
-            return exp.Anonymous(this="unix_timestamp", expressions=[hole])
-        if name in CLOCKS:
-            return clock_hole(name, e, self.ctx, allowed=self.clock_allowed)
-        if name in SESSION:
-            self.ctx.note(
-                "CLOCK",
-                f"{name}() depends on the session that refreshes",
-                "use a constant instead",
-                e,
-            )
-        if name in NON_DETERMINISTIC or self._is_chance(e, name):
-            self.ctx.note(
-                "NONDET_FUNC",
-                f"{name}() gives another value each time",
-                "compute it in the source table",
-                e,
-            )
-        return None
+        return outside_value(e, self.ctx, allowed=self.clock_allowed)
 
     def _with_stars(self, e: exp.Expr) -> exp.Expr:
         """A call, or the DISTINCT in one, with columns for its stars; a struct names them."""
@@ -282,12 +263,6 @@ class Resolver:
             fields.append(exp.PropertyEQ(this=label, expression=field))
         renamed = exp.Lambda(this=exp.Struct(expressions=fields), expressions=[variable])
         return exp.Transform(this=exp.ArraysZip(expressions=values), expression=renamed)
-
-    def _is_chance(self, e: exp.Func, name: str) -> bool:
-        if not isinstance(e, exp.Anonymous):
-            return False
-        fact = self.ctx.session.lookup.function(name)
-        return fact is not None and not fact.deterministic
 
 
 _RULES: tuple[tuple[Any, Callable[[Resolver, Any], exp.Expr | None]], ...] = (

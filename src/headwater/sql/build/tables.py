@@ -83,7 +83,8 @@ def _named(ast: exp.Table, ctx: Context) -> Relation:
     if fields is None:
         raise _unknown(name, ast, ctx)
     columns = tuple((f.name, ctx.column(f.name, canonical(f.type))) for f in fields)
-    qualifier = (name.namespace, name.name)
+    catalog = getattr(ctx.session.lookup, "catalog", None)
+    qualifier = (*((str(catalog).lower(),) if catalog else ()), name.namespace, name.name)
     entries = tuple(Entry(source, column, qualifier) for source, column in columns)
     return Relation(Scan(name, columns, place=ctx.place(ast)), entries)
 
