@@ -196,12 +196,32 @@ QUERIES = {
         "k, regr_slope(x, id) r FROM t GROUP BY g"
     ),
     "mapvalues": "SELECT id, map_values(m) vs, map_keys(m) ks FROM t",
+    "meaning": (
+        "SELECT id, transform(l, x -> x + y) r, to_json(struct(q.*)) j, greatest(q.id, y) m, "
+        "to_json(arrays_zip(l, k)) z, get_json_object('{\"a\": {\"b\": 1}}', '$.*.b') p, "
+        "rlike(n, 'a') = true w FROM (SELECT id, a AS l, x AS y, a AS k, y AS n FROM t) q "
+        "WHERE n LIKE ANY ('a%', 'c%') OR n IS NULL"
+    ),
+    "hivesets": "SELECT g, y, count(*) n FROM t GROUP BY g, y GROUPING SETS ((g, y), g)",
+    "distinctall": "SELECT count(DISTINCT *) n FROM u",
+    "pipes": "FROM t |> ORDER BY x, id |> LIMIT 3 |> WHERE g = 1 |> SELECT DISTINCT g, x",
+    "orderalllimit": "SELECT g, x, z FROM u ORDER BY ALL LIMIT 3",
+    "pivotround": "SELECT * FROM (SELECT g, x, y FROM t) PIVOT (round(sum(x), 2) FOR y IN ('a'))",
 }
 
 FULL = {"exceptcol": "UNSUPPORTED_TYPE", "leftsemi": "UNSUPPORTED_TYPE", "collation": "COLLATION"}
 """Those that are refreshed in full, and why."""
 
-OFTEN = ("pcont", "timewindow", "wholewindow", "mapvalues", "collation", "qual", "trysum")
+OFTEN = (
+    "pcont",
+    "timewindow",
+    "wholewindow",
+    "mapvalues",
+    "collation",
+    "qual",
+    "trysum",
+    "meaning",
+)
 
 TABLES = (
     "CREATE TABLE t (id BIGINT, g INT, x INT, y STRING, d DATE, ts TIMESTAMP, a ARRAY<INT>, "

@@ -21,6 +21,7 @@ from headwater.sources.database import Database, PostgresDatabase, SqliteDatabas
 from headwater.sources.detect import changed, latest_versions
 from headwater.sources.files import IcebergFiles
 from headwater.sources.tables import JdbcTables
+from headwater.sources.views import parse_view
 
 ORDERS = TableName("default", "orders")
 
@@ -310,6 +311,24 @@ def test_views(lake: Lake) -> None:
     assert not lake.tables.exists(view)
     assert lake.tables.metadata(view) is None
     assert lake.tables.view_text(ORDERS) is None
+
+
+def test_a_view_reads_the_namespace_it_was_made_in() -> None:
+    query = "WITH c AS (SELECT 1 AS k) SELECT o.id FROM orders o JOIN lines USING (id), c, b.u"
+    document = {
+        "current-version-id": 1,
+        "versions": [
+            {
+                "version-id": 1,
+                "default-namespace": ["sales"],
+                "representations": [{"type": "sql", "sql": query, "dialect": "spark"}],
+            }
+        ],
+    }
+    assert parse_view(json.dumps(document).encode()) == (
+        "WITH c AS (SELECT 1 AS k) SELECT o.id FROM `sales`.`orders` o "
+        "JOIN `sales`.`lines` AS `lines` USING (id), c, b.u"
+    )
 
 
 def test_busy_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from headwater.delta.among import MOST_COLUMNS, among, can_be_listed
 from headwater.delta.change import cast
 from headwater.delta.program import TARGET
 from headwater.sql.columns import names_in
+from headwater.sql.dialect import HeadwaterSpark
 from headwater.sql.select_block import conjunction, substituted
 
 if TYPE_CHECKING:
@@ -115,4 +116,4 @@ def _condition(expression: exp.Expr | None) -> str:
 
 
 def _text(expression: exp.Expr) -> str:
-    return expression.sql("spark")
+    return expression.sql(HeadwaterSpark)

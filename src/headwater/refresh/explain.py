@@ -21,6 +21,7 @@ from headwater.refresh.definitions import resolve, resolved_for
 from headwater.refresh.pin import View
 from headwater.refresh.plan import plan_refresh
 from headwater.refresh.stages import ORDER
+from headwater.sql.dialect import HeadwaterSpark
 
 if TYPE_CHECKING:
     from headwater.catalog.rows import StreamTableRow
@@ -151,6 +152,6 @@ def _refresh(
 def pretty(sql: str) -> str:
     """A statement laid out for reading; as it is when the parser cannot read it."""
     try:
-        return sqlglot.transpile(sql, read="spark", write="spark", pretty=True)[0]
+        return sqlglot.transpile(sql, read=HeadwaterSpark, write=HeadwaterSpark, pretty=True)[0]
     except SqlglotError:
         return sql

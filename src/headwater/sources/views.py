@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from headwater.core.errors import StorageDamaged
-from headwater.core.names import quote
+from headwater.core.names import DEFAULT_NAMESPACE, quote
+from headwater.sql.references import substitute
+
+if TYPE_CHECKING:
+    from headwater.sql.references import TableReference
 
 _QUERY_COLUMNS = "spark.query-column-names"
 
@@ -20,6 +26,7 @@ class _Version(msgspec.Struct, frozen=True, rename="kebab"):
     version_id: int
     representations: tuple[_Representation, ...] = ()
     schema_id: int = 0
+    default_namespace: tuple[str, ...] = ()
 
 
 class _Column(msgspec.Struct, frozen=True):
@@ -51,11 +58,25 @@ def parse_view(content: bytes, *, location: str = "") -> str:
         if version.version_id == view.current_version_id:
             for found in version.representations:
                 if found.type == "sql" and found.dialect.lower() == "spark":
-                    return _with_names(view, version, found.sql)
+                    return _with_names(view, version, _qualified(version, found.sql))
     raise StorageDamaged(
         f"view metadata {location} has no query for Spark",
         hint="create the view again from Spark, or name its tables in the query",
     )
+
+
+def _qualified(version: _Version, query: str) -> str:
+    """The query with names of one part in the namespace in which the view was made."""
+    namespace = version.default_namespace
+    if len(namespace) != 1 or namespace[0].lower() == DEFAULT_NAMESPACE:
+        return query
+
+    def inside(reference: TableReference) -> str | None:
+        if len(reference.parts) > 1:
+            return None
+        return f"{quote(namespace[0])}.{quote(reference.name)} {reference.travel}".strip()
+
+    return substitute(query, inside) or query
 
 
 def _with_names(view: _View, version: _Version, query: str) -> str:

@@ -121,6 +121,9 @@ def _statements(tokens: list[Token], text: str) -> list[exp.Expr]:
             parsed = _SPARK.parser().parse(tokens, text)
     except ParseError as error:
         raise _syntax_error(error, tokens, text) from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        # The parser looks for arguments that a call does not have.
+        raise SqlSyntaxError("a function is called with too few arguments", sql=text) from None
     return [statement for statement in parsed if statement is not None]
 
 

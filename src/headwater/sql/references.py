@@ -14,6 +14,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from headwater.sql.dialect import HeadwaterSpark
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -51,7 +53,7 @@ class TableReference:
 def table_references(text: str) -> tuple[TableReference, ...] | None:
     """All reads of tables in one statement; None when the text is beyond the parser."""
     try:
-        parsed = sqlglot.parse(text, read="spark")
+        parsed = sqlglot.parse(text, read=HeadwaterSpark)
     except SqlglotError:
         return None
     if len(parsed) != 1 or parsed[0] is None or parsed[0].find(exp.Command):

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import sqlglot
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel, UnsupportedError
 
-from headwater.core.errors import PlanBug
+from headwater.core.errors import InvalidQuery, PlanBug
 from headwater.core.names import WEIGHT
 from headwater.sql.columns import ref
 from headwater.sql.dialect import HeadwaterSpark
 from headwater.sql.grouping import Aggregate, Generate, Limit, Reshape, Window
 from headwater.sql.nesting import Apply, Lateral, Opaque, Recursive, Reference, SubqueryKind
+from headwater.sql.parse import parse_query
 from headwater.sql.relations import (
     At,
     Distinct,
@@ -70,8 +71,16 @@ def to_sql(
     pretty: bool = False,
     dialect: str | type[Dialect] = HeadwaterSpark,
 ) -> str:
-    """The text of `render`."""
-    return render(node, sources).sql(dialect, pretty=pretty, copy=False)
+    """The text of `render`.
+
+    Raises:
+        InvalidQuery: the query has a part that the dialect has no words for.
+    """
+    query = render(node, sources)
+    try:
+        return query.sql(dialect, pretty=pretty, copy=False, unsupported_level=ErrorLevel.RAISE)
+    except (UnsupportedError, ValueError) as error:
+        raise InvalidQuery(f"the query cannot be written as SQL: {error}") from error
 
 
 def hole(sources: Sequence[TableName], name: TableName, at: At) -> str:
@@ -158,7 +167,7 @@ class _Renderer:
         return SelectBlock(identity(names), exp.Values(expressions=rows, alias=alias))
 
     def opaque(self, node: Opaque) -> SelectBlock:
-        query = sqlglot.parse_one(node.text, read="spark")
+        query = parse_query(node.text)
         inputs = {
             f"__hw_in_{i}": hole(self._sources, s.table, s.at) for i, s in enumerate(node.scans)
         }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from headwater.sql.functions import CLOCKS, function_name
+from headwater.sql.functions import CLOCKS, NON_DETERMINISTIC, SESSION, function_name
 from headwater.sql.operators import CLOCK_BEFORE, CLOCK_NOW
 
 if TYPE_CHECKING:
@@ -32,6 +32,41 @@ def clock_hole(name: str, call: exp.Expr, ctx: Context, *, allowed: bool) -> exp
     hole = exp.cast(exp.Literal.string(CLOCK_NOW), "timestamp", dialect="spark")
     type = CLOCKS[name]
     return hole if type == "timestamp" else exp.cast(hole, type, dialect="spark")
+
+
+def outside_value(call: exp.Func, ctx: Context, *, allowed: bool) -> exp.Expr | None:
+    """What takes the place of a call that depends on more than rows: the clock is a hole.
+
+    Functions of the session and of chance stay; that they are there is recorded.
+    """
+    name = function_name(call)
+    if name == "unix_timestamp" and not call.expressions:
+        hole = clock_hole("now", call, ctx, allowed=allowed)
+        return exp.Anonymous(this="unix_timestamp", expressions=[hole])
+    if name in CLOCKS:
+        return clock_hole(name, call, ctx, allowed=allowed)
+    if name in SESSION:
+        ctx.note(
+            "CLOCK",
+            f"{name}() depends on the session that refreshes",
+            "use a constant instead",
+            call,
+        )
+    if name in NON_DETERMINISTIC or _is_chance(call, name, ctx):
+        ctx.note(
+            "NONDET_FUNC",
+            f"{name}() gives another value each time",
+            "compute it in the source table",
+            call,
+        )
+    return None
+
+
+def _is_chance(call: exp.Func, name: str, ctx: Context) -> bool:
+    if not isinstance(call, exp.Anonymous):
+        return False
+    fact = ctx.session.lookup.function(name)
+    return fact is not None and not fact.deterministic
 
 
 def is_temporal_filter(conjunct: exp.Expr) -> bool:

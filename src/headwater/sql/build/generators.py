@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Shape = list[tuple[str, str | None]]
 
 _OUTER = "_outer"
+_PAIR = 2
+_MAPS = ("map", "map_from_arrays", "map_from_entries", "map_concat", "map_filter", "str_to_map")
 
 
 def is_generator(e: exp.Expr) -> bool:
@@ -114,13 +116,15 @@ def _argument(call: exp.Expr) -> exp.Expr:
 def _shape(name: str, call: exp.Expr, names: tuple[str, ...], ctx: Context) -> Shape | None:
     """Default names and types of the columns a generator gives; None if it cannot be known."""
     if name in ("explode", "posexplode"):
-        return _exploded(name == "posexplode", ctx.type_of(_argument(call)), len(names))
+        argument = _argument(call)
+        width = len(names) or (_PAIR if _is_map(argument) else 0) + (name == "posexplode")
+        return _exploded(name == "posexplode", ctx.type_of(argument), width)
     if name == "inline":
         inner = element_types(ctx.type_of(_argument(call)))
         fields = struct_fields(inner[0]) if inner else None
         if fields is not None:
             return [(n, t) for n, t in fields]
-        return [(n, None) for n in names] or None
+        return [(n, None) for n in names or _field_names(_argument(call))] or None
     if name == "stack":
         count, *values = [call.this, *call.expressions] if call.this else call.expressions
         rows = int(str(count.this)) if str(count.this).isdigit() else 0
@@ -129,6 +133,18 @@ def _shape(name: str, call: exp.Expr, names: tuple[str, ...], ctx: Context) -> S
     if name == "json_tuple":
         return [(f"c{i}", "string") for i in range(len(call.expressions) - 1)]
     return None
+
+
+def _is_map(e: exp.Expr) -> bool:
+    """Whether an expression makes a map, where its type is not known."""
+    return isinstance(e, exp.Map | exp.VarMap) or function_name(e) in _MAPS
+
+
+def _field_names(e: exp.Expr) -> list[str]:
+    """The fields of `array(struct(…), …)`."""
+    first = e.expressions[0] if isinstance(e, exp.Array) and e.expressions else None
+    fields = first.expressions if isinstance(first, exp.Struct) else []
+    return [field.name for field in fields if isinstance(field, exp.PropertyEQ)]
 
 
 def _exploded(positions: bool, type: str | None, names: int) -> Shape:

@@ -39,6 +39,9 @@ def groups_of(group: exp.Group, items: Sequence[Item], scope: Scope, ctx: Contex
         tuple(dict.fromkeys(i for part in choice for i in part))
         for choice in product(*(sets for _, sets in factors))
     ]
+    if len({i for chosen in sets for i in chosen}) < keys.number:
+        what = "a column of GROUP BY is in none of its grouping sets"
+        raise ctx.error(InvalidQuery, what, group, "leave the column out")
     return keys.groups(sets, group)
 
 
@@ -76,6 +79,10 @@ class _Keys:
         self._keys.setdefault(key, name)
         return list(self._keys).index(key)
 
+    @property
+    def number(self) -> int:
+        return len(self._keys)
+
     def groups(self, sets: Sets | None, ast: exp.Expr) -> Groups:
         chosen = tuple(sets) if sets is not None else None
         return Groups(tuple(self._keys), chosen, tuple(self._keys.values()), ast)
@@ -108,8 +115,14 @@ def _factor(part: exp.Expr, keys: _Keys) -> tuple[bool, Sets]:
 def _clause(
     group: exp.Group, kind: str, factors: list[tuple[bool, Sets]], keys: _Keys
 ) -> list[tuple[bool, Sets]]:
-    """The clauses that stand apart: `ROLLUP (…)` and `WITH ROLLUP` over the plain keys."""
+    """The clauses that stand apart: `ROLLUP (…)` and `WITH ROLLUP` over the plain keys.
+
+    `GROUP BY a, b GROUPING SETS (…)` has no comma before its sets: they are all there is, and the
+    keys before them are only the columns that the sets are made of.
+    """
     found = []
+    if kind == "grouping_sets" and group.args.get(kind):
+        factors.clear()
     for part in group.args.get(kind) or ():
         if isinstance(part, exp.Expr) and (part.expressions or kind == "grouping_sets"):
             found.append(_factor(part, keys))

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from headwater.core.errors import InvalidQuery, UnknownColumn
 from headwater.sql.build.expressions import Resolver
-from headwater.sql.columns import ref
-from headwater.sql.types import struct_fields
+from headwater.sql.build.stars import is_star, starred
+from headwater.sql.dialect import HeadwaterSpark
+from headwater.sql.rebuild import bare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from headwater.sql.build.context import Context
-    from headwater.sql.build.scope import Entry, Scope
+    from headwater.sql.build.scope import Scope
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -60,8 +60,9 @@ def select_items(
     aliases: dict[str, exp.Expr] = {}
     resolve = Resolver(scope, ctx, aliases=aliases, windows=windows)
     for written in ast.expressions:
-        if _is_star(written):
-            items.extend(_star(written, scope, ctx))
+        if is_star(written):
+            found = starred(written, scope, ctx, Resolver(scope, ctx))
+            items.extend(Item(name, value, written) for name, value in found)
             continue
         item = _item(written, len(items), resolve)
         items.append(item)
@@ -82,6 +83,8 @@ def _item(written: exp.Expr, position: int, resolve: Resolver) -> Item:
 def column_name(written: exp.Expr, position: int) -> str:
     """The name of an item without alias: its column, or its text where that can be a name."""
     text = _text(written)
+    if isinstance(bare(written), exp.Column | exp.Dot):
+        return text
     return text if _PLAIN_NAME.fullmatch(text) else f"_c{position}"
 
 
@@ -98,61 +101,4 @@ def _text(e: exp.Expr) -> str:
     operator = _OPERATORS.get(type(e))
     if operator is not None:
         return f"({_text(e.this)} {operator} {_text(e.expression)})"
-    return e.sql("spark", normalize_functions="lower", comments=False)
-
-
-def _is_star(e: exp.Expr) -> bool:
-    return isinstance(e, exp.Star) or (isinstance(e, exp.Column) and isinstance(e.this, exp.Star))
-
-
-def _star(written: exp.Expr, scope: Scope, ctx: Context) -> Iterator[Item]:
-    star = written.this if isinstance(written, exp.Column) else written
-    qualifier = tuple(p.name.lower() for p in _owner(written))
-    entries = [
-        entry
-        for entry in scope.entries
-        if (entry.belongs(qualifier) if qualifier else not entry.hidden)
-    ]
-    if qualifier and not entries:
-        yield from _struct_star(written, scope, ctx)
-        return
-    if not scope.entries:
-        raise ctx.error(InvalidQuery, "SELECT * needs a FROM clause", written)
-    dropped = _excepted(star, entries, ctx)
-    for entry in entries:
-        if entry.name.lower() not in dropped:
-            column = ref(entry.column.name)
-            if star._meta:
-                column.this.meta.update(star._meta)
-            yield Item(entry.name, column, written)
-
-
-def _owner(written: exp.Expr) -> list[exp.Identifier]:
-    return (
-        [p for p in written.parts if isinstance(p, exp.Identifier)]
-        if isinstance(written, exp.Column)
-        else []
-    )
-
-
-def _excepted(star: exp.Expr, entries: list[Entry], ctx: Context) -> set[str]:
-    names = {entry.name.lower() for entry in entries}
-    dropped = set()
-    for part in star.args.get("except_") or ():
-        if part.name.lower() not in names:
-            raise ctx.error(UnknownColumn, f"EXCEPT names no column {part.name!r}", part)
-        dropped.add(part.name.lower())
-    return dropped
-
-
-def _struct_star(written: exp.Expr, scope: Scope, ctx: Context) -> Iterator[Item]:
-    parts = _owner(written)
-    column = exp.Column(**dict(zip(("this", "table", "db"), reversed(parts), strict=False)))
-    value = Resolver(scope, ctx)(column)
-    fields = struct_fields(ctx.type_of(value))
-    if fields is None:
-        what = f"{'.'.join(p.name for p in parts)!r} is neither a table nor a struct"
-        raise ctx.error(UnknownColumn, what, written)
-    for name, _ in fields:
-        field = exp.Dot(this=value.copy(), expression=exp.to_identifier(name, quoted=True))
-        yield Item(name, field, written)
+    return e.sql(HeadwaterSpark, normalize_functions="lower", comments=False)

@@ -36,7 +36,8 @@ def ordering_of(
     if clause is None:
         return ()
     order = [o for written in clause.expressions for o in _keys(written, values, resolve, ctx)]
-    return tuple(order) if _cuts(ast) else ()
+    # SORT BY orders the rows of each partition only: a limit behind it takes any of them.
+    return tuple(order) if _cuts(ast) and ast.args.get("order") is not None else ()
 
 
 def limited(relation: Relation, order: Sequence[exp.Expr], ast: exp.Expr, ctx: Context) -> Relation:
@@ -73,7 +74,7 @@ def _keys(
     ctx: Context,
 ) -> list[exp.Expr]:
     key = written.this
-    if isinstance(key, exp.Column) and key.name.lower() == "all" and not key.table:
+    if isinstance(key, exp.Var) and key.name.lower() == "all":
         return [_ordered(written, value.copy()) for value in values]
     if isinstance(key, exp.Literal) and not key.is_string:
         text = str(key.this)

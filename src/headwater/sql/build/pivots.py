@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headwater.core.errors import InvalidQuery
-from headwater.sql.build.aggregates import is_aggregate
+from headwater.sql.build.aggregates import has_aggregate
 from headwater.sql.build.expressions import Resolver
 from headwater.sql.build.projection import exactly
 from headwater.sql.build.scope import Entry, Relation, Scope
@@ -69,7 +69,7 @@ def bare_call(call: exp.Expr) -> exp.Expr:
 def _call(e: exp.Expr, resolve: Resolver, ctx: Context) -> tuple[exp.Expr, str]:
     """An aggregate of the clause, under its name for the output columns."""
     inner = e.this if isinstance(e, exp.Alias) else e
-    if not is_aggregate(inner, ctx):
+    if not has_aggregate(inner, ctx):
         raise ctx.error(InvalidQuery, "PIVOT needs aggregates", e)
     name = e.alias or inner.sql("spark", normalize_functions="lower", comments=False)
     value = resolve(inner)

@@ -25,8 +25,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headwater.core.errors import InvalidQuery
+from headwater.sql.build.clock import outside_value
 from headwater.sql.build.items import column_name
 from headwater.sql.build.scope import Entry, Relation
+from headwater.sql.dialect import HeadwaterSpark
 from headwater.sql.functions import function_name
 from headwater.sql.nesting import Opaque
 from headwater.sql.relations import Scan
@@ -58,7 +60,7 @@ def sessions_by_windows(ast: exp.Select) -> exp.Select | None:
     if len(calls) != 1 or not keys or not _only_lists(group):
         return None
     time, gap = calls[0].expressions[0], _interval(calls[0])
-    if gap is None or not isinstance(time, exp.Column):
+    if gap is None or not isinstance(time, exp.Column) or _aggregated(ast):
         return None
     rows = _with_start(ast, table, keys, time, gap)
     block = ast.copy()
@@ -139,6 +141,16 @@ def _replace_sessions(part: exp.Expr, end: exp.Expr) -> None:
                 )
 
 
+def _aggregated(ast: exp.Select) -> bool:
+    """Whether an aggregate reads the session itself: `MAX(session_window.end)`."""
+    return any(
+        _is_session(node)
+        or (isinstance(node, exp.Column) and node.parts[0].name.lower() == "session_window")
+        for call in ast.find_all(exp.AggFunc)
+        for node in call.find_all(exp.Anonymous, exp.Column)
+    )
+
+
 def _is_session(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and function_name(node) == "session_window"
 
@@ -166,6 +178,10 @@ def session_block(ast: exp.Select, ctx: Context) -> Relation:
         "SESSION_WINDOW", _REASON, "use window() for windows of fixed length", ast.args["group"]
     )
     text = ast.copy()
+    for call in list(text.find_all(exp.Func)):
+        value = outside_value(call, ctx, allowed=False)
+        if value is not None:
+            call.replace(value)
     scans: list[Scan] = []
     for table in list(text.find_all(exp.Table)):
         name = table.name
@@ -183,7 +199,7 @@ def session_block(ast: exp.Select, ctx: Context) -> Relation:
         entries.append(Entry(name, ctx.column(name)))
     schema = tuple(entry.column for entry in entries)
     node = Opaque(
-        text.sql("spark", comments=False),
+        text.sql(HeadwaterSpark, comments=False),
         schema,
         tuple(scans),
         "SESSION_WINDOW",

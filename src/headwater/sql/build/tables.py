@@ -17,6 +17,7 @@ from headwater.sql.build.pivots import pivoted
 from headwater.sql.build.projection import exactly
 from headwater.sql.build.scope import Entry, Relation, Scope
 from headwater.sql.columns import ref
+from headwater.sql.dialect import HeadwaterSpark
 from headwater.sql.functions import GENERATORS, function_name
 from headwater.sql.nesting import Opaque
 from headwater.sql.parse import parse_query
@@ -82,7 +83,8 @@ def _named(ast: exp.Table, ctx: Context) -> Relation:
     if fields is None:
         raise _unknown(name, ast, ctx)
     columns = tuple((f.name, ctx.column(f.name, canonical(f.type))) for f in fields)
-    qualifier = (name.namespace, name.name)
+    catalog = getattr(ctx.session.lookup, "catalog", None)
+    qualifier = (*((str(catalog).lower(),) if catalog else ()), name.namespace, name.name)
     entries = tuple(Entry(source, column, qualifier) for source, column in columns)
     return Relation(Scan(name, columns, place=ctx.place(ast)), entries)
 
@@ -152,7 +154,7 @@ def _function(ast: exp.Table, outer: Scope | None, ctx: Context) -> Relation:
         return generator_table(one_row, exp.Lateral(this=call), Scope((), outer), ctx, outer=False)
     if function_name(call) == "range" and not call.find(exp.Column):
         column = ctx.column("id", "bigint")
-        text = f"SELECT * FROM {call.sql('spark')}"
+        text = f"SELECT * FROM {call.sql(HeadwaterSpark)}"
         node = Opaque(
             text, (column,), (), "TABLE_FUNCTION", "a table function", place=ctx.place(call)
         )
@@ -179,7 +181,7 @@ def _sampled(relation: Relation, ast: exp.Expr, ctx: Context) -> Relation:
     hole = exp.Table(this=exp.to_identifier("__hw_in_0", quoted=True), sample=sample.copy())
     shape = exp.select(*(ref(name) for name, _ in scan.fields)).from_(hole)
     node = Opaque(
-        shape.sql("spark"),
+        shape.sql(HeadwaterSpark),
         tuple(ctx.column(c.name, c.type) for c in scan.columns),
         (scan,),
         "SAMPLE",

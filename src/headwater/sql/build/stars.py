@@ -1,0 +1,85 @@
+"""What `*` stands for: the columns of the scope, of one relation, or the fields of a struct."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from headwater.core.errors import InvalidQuery, UnknownColumn
+from headwater.sql.columns import ref
+from headwater.sql.types import struct_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from headwater.sql.build.context import Context
+    from headwater.sql.build.scope import Entry, Scope
+
+    Resolve = Callable[[exp.Expr], exp.Expr]
+
+
+def is_star(e: object) -> bool:
+    """Whether an expression is `*` or `something.*`."""
+    return isinstance(e, exp.Star) or (isinstance(e, exp.Column) and isinstance(e.this, exp.Star))
+
+
+def starred(
+    written: exp.Expr, scope: Scope, ctx: Context, resolve: Resolve
+) -> Iterator[tuple[str, exp.Expr]]:
+    """The names and resolved values a star stands for; `resolve` is for the names before it."""
+    star = written.this if isinstance(written, exp.Column) else written
+    qualifier = tuple(p.name.lower() for p in _owner(written))
+    entries = [
+        entry
+        for entry in scope.entries
+        if (entry.belongs(qualifier) if qualifier else not entry.hidden)
+    ]
+    if qualifier and not entries:
+        yield from _struct_star(written, ctx, resolve)
+        return
+    if not scope.entries:
+        raise ctx.error(InvalidQuery, "* needs a FROM clause", written)
+    dropped = _excepted(star, entries, ctx)
+    for entry in entries:
+        if entry.name.lower() not in dropped:
+            column = ref(entry.column.name)
+            if star._meta:
+                column.this.meta.update(star._meta)
+            yield entry.name, column
+
+
+def _owner(written: exp.Expr) -> list[exp.Identifier]:
+    return (
+        [p for p in written.parts if isinstance(p, exp.Identifier)]
+        if isinstance(written, exp.Column)
+        else []
+    )
+
+
+def _excepted(star: exp.Expr, entries: list[Entry], ctx: Context) -> set[str]:
+    for other in ("replace", "rename"):
+        if star.args.get(other):
+            what = f"* {other.upper()} is not Spark SQL"
+            raise ctx.error(InvalidQuery, what, star, "use * EXCEPT (…) and name the columns")
+    names = {entry.name.lower() for entry in entries}
+    dropped = set()
+    for part in star.args.get("except_") or ():
+        if part.name.lower() not in names:
+            raise ctx.error(UnknownColumn, f"EXCEPT names no column {part.name!r}", part)
+        dropped.add(part.name.lower())
+    return dropped
+
+
+def _struct_star(
+    written: exp.Expr, ctx: Context, resolve: Resolve
+) -> Iterator[tuple[str, exp.Expr]]:
+    parts = _owner(written)
+    column = exp.Column(**dict(zip(("this", "table", "db"), reversed(parts), strict=False)))
+    value = resolve(column)
+    fields = struct_fields(ctx.type_of(value))
+    if fields is None:
+        what = f"{'.'.join(p.name for p in parts)!r} is neither a table nor a struct"
+        raise ctx.error(UnknownColumn, what, written)
+    for name, _ in fields:
+        yield name, exp.Dot(this=value.copy(), expression=exp.to_identifier(name, quoted=True))
