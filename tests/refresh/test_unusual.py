@@ -195,13 +195,17 @@ QUERIES = {
         "SELECT g, covar_pop(x, id) c, stddev(x) s, var_pop(x) v, skewness(x) sk, kurtosis(x) "
         "k, regr_slope(x, id) r FROM t GROUP BY g"
     ),
+    "numbers": (
+        "SELECT t.id, n.id AS n FROM t LEFT JOIN range(1, 4) n ON n.id <= t.x "
+        "WHERE NOT (t.ts > now() - INTERVAL 1 DAY) OR t.x > 1"
+    ),
     "mapvalues": "SELECT id, map_values(m) vs, map_keys(m) ks FROM t",
 }
 
 FULL = {"exceptcol": "UNSUPPORTED_TYPE", "leftsemi": "UNSUPPORTED_TYPE", "collation": "COLLATION"}
 """Those that are refreshed in full, and why."""
 
-OFTEN = ("pcont", "timewindow", "wholewindow", "mapvalues", "collation", "qual", "trysum")
+OFTEN = ("pcont", "timewindow", "wholewindow", "mapvalues", "collation", "qual", "numbers")
 
 TABLES = (
     "CREATE TABLE t (id BIGINT, g INT, x INT, y STRING, d DATE, ts TIMESTAMP, a ARRAY<INT>, "

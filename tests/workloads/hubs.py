@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from churn import churn, stored
 from made_rows import Keys, Maker, Row
 from rounds import TableRound, next_round
 from tpc import Workload
 
 import headwater
+from churn import churn, stored
 
 
 @dataclass
