@@ -313,10 +313,10 @@ class Hub(Upkeep):
 
     def validate(self, query: str) -> Verdict:
         """Whether a query can be maintained incrementally, node by node; no Spark job."""
-        from headwater.refresh.definitions import resolve
+        from headwater.refresh.lifecycle import judged
 
         check_text("query", query)
-        return resolve(self._runtime, query).verdict
+        return judged(self._runtime, query).verdict
 
     def explain(self, name_or_query: str, what: str = "plan") -> Explanation:
         """How a stream table, or a query before it becomes one, is maintained."""

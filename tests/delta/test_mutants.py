@@ -12,7 +12,7 @@ from delta_harness import World, check, followed, forget, judged
 from duck import scratch
 from generated import play
 from generator.cases import some_cases
-from mutants import ELSEWHERE, MUTANTS, Exam, Mutant
+from mutants import ELSEWHERE, MUTANTS, WANTED, Exam, Mutant
 from test_random_tables import QUERIES, sandbox
 from test_scenarios import SCENARIOS, check_scenario
 from test_special_shapes import EDGES, LISTS, PATHS, graph
@@ -101,4 +101,7 @@ def test_sound_rules_pass(exam: Exam) -> None:
 
 def test_each_mutant_is_made_or_explained() -> None:
     assert not set(MUTANTS) & set(ELSEWHERE)
+    made = {*MUTANTS, *ELSEWHERE}
+    assert not [name for names in WANTED.values() for name in names if name not in made]
+    assert len(WANTED) == 33
     assert all(m.shapes or m.scenarios or m.exams for m in MUTANTS.values())

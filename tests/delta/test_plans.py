@@ -60,3 +60,42 @@ def test_verdict_names_strategies_and_reasons() -> None:
     (reason,) = told.reasons
     assert reason.reason_code == "NO_PARTITION"
     assert reason.advice
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "column", "advice"),
+    [
+        ("SELECT k FROM l TABLESAMPLE (5 PERCENT)", "SAMPLE", 15, "xxhash64"),
+        ("SELECT k, now() AS n FROM l", "CLOCK", 11, "WHERE"),
+        ("SELECT k, uuid() AS n FROM l", "NONDET_FUNC", 11, "source table"),
+    ],
+)
+def test_reasons_have_place_and_advice(query: str, code: str, column: int, advice: str) -> None:
+    (reason,) = verdict(define(query, SCHEMAS)).reasons
+    assert reason.reason_code == code
+    assert advice in str(reason.advice)
+    assert reason.place is not None
+    assert reason.place.column == column
+
+
+def test_a_type_without_equality_has_a_place() -> None:
+    (reason,) = verdict(define("SELECT m FROM t", Tables({"t": "m map<string,int>"}))).reasons
+    assert reason.reason_code == "UNSUPPORTED_TYPE"
+    assert reason.place is not None
+
+
+def test_what_a_query_leaves_open_is_told() -> None:
+    told = verdict(define("SELECT k, x FROM l ORDER BY x LIMIT 3", SCHEMAS))
+    assert told.incremental
+    assert "equal in ORDER BY" in str(told)
+    assert "reads the whole input" in str(told)
+    told = verdict(
+        define("SELECT ROW_NUMBER() OVER (PARTITION BY k ORDER BY x) AS n FROM l", SCHEMAS)
+    )
+    assert "row_number() is not determined" in str(told)
+
+
+def test_a_table_function_of_constants_never_changes() -> None:
+    told = verdict(define("SELECT l.k, n.id FROM l JOIN range(5) n ON n.id = l.k", SCHEMAS))
+    assert told.incremental
+    assert ("L", ()) in [(n.strategy, n.reads) for n in told.nodes]

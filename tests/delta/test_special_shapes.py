@@ -177,9 +177,20 @@ def test_small_append_into_an_aggregate_is_one_statement() -> None:
     assert "_old`" not in program.statement
 
 
-def test_clock_in_a_filter_moves_rows_nobody_touched() -> None:
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "e WHERE ts > current_timestamp() - INTERVAL 1 DAY",
+        "e WHERE NOT (ts <= current_timestamp() - INTERVAL 1 DAY)",
+        "e WHERE ts > current_timestamp() - INTERVAL 1 DAY OR id > 5",
+        "e GROUP BY id HAVING MAX(ts) > current_timestamp() - INTERVAL 1 DAY",
+        "(SELECT id, ts, RANK() OVER (PARTITION BY id ORDER BY ts) AS r FROM e) AS q "
+        "WHERE r = 1 AND ts > current_timestamp() - INTERVAL 1 DAY",
+    ],
+)
+def test_clock_in_a_filter_moves_rows_nobody_touched(rest: str) -> None:
     schema = {"e": "id int, ts timestamp"}
-    query = "SELECT id FROM e WHERE ts > current_timestamp() - INTERVAL 1 DAY"
+    query = f"SELECT id FROM {rest}"
     definition = define(query, Tables(schema))
     plan = layout(definition)
     program = compile_refresh(definition, plan, {})

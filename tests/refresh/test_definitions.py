@@ -161,6 +161,24 @@ def test_a_replacement_that_cannot_be_loaded_leaves_all_as_it_was(lake: headwate
     assert rows(lake, "t") == [(0,)]
 
 
+def test_what_a_query_leaves_open_is_warned_of_once(lake: headwater.Hub) -> None:
+    query = "SELECT g, x FROM src ORDER BY x LIMIT 2"
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        lake.create_stream_table("t", query)
+        lake.refresh_stream_table("t")
+    assert told(record).count("TIES") == 1
+    assert "equal in ORDER BY" in str(lake.explain("t"))
+
+
+def test_validate_asks_a_running_spark(lake: headwater.Hub) -> None:
+    query = "SELECT id, map_filter(map('a', x), (k, v) -> v > 1) AS m FROM src"
+    assert [n.reason_code for n in lake.validate(query).reasons] == ["UNSUPPORTED_TYPE"]
+    with pytest.raises(QueryFailed) as refused:
+        lake.validate("SELECT nosuch(x) AS y FROM src")
+    assert refused.value.place is not None
+
+
 def test_keyless_source_warns_once_where_it_matters(lake: headwater.Hub) -> None:
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")

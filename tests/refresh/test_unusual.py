@@ -195,6 +195,10 @@ QUERIES = {
         "SELECT g, covar_pop(x, id) c, stddev(x) s, var_pop(x) v, skewness(x) sk, kurtosis(x) "
         "k, regr_slope(x, id) r FROM t GROUP BY g"
     ),
+    "numbers": (
+        "SELECT t.id, n.id AS n FROM t LEFT JOIN range(1, 4) n ON n.id <= t.x "
+        "WHERE NOT (t.ts > now() - INTERVAL 1 DAY) OR t.x > 1"
+    ),
     "mapvalues": "SELECT id, map_values(m) vs, map_keys(m) ks FROM t",
     "meaning": (
         "SELECT id, transform(l, x -> x + y) r, to_json(struct(q.*)) j, greatest(q.id, y) m, "
@@ -221,6 +225,7 @@ OFTEN = (
     "qual",
     "trysum",
     "meaning",
+    "numbers",
 )
 
 TABLES = (

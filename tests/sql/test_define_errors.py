@@ -37,6 +37,13 @@ from headwater.core.errors import (
         ("SELECT id FROM t WHERE x IN (SELECT id, k FROM u)", InvalidQuery, "x IN", "IN compares"),
         ("SELECT (SELECT id, k FROM u) AS z FROM t", InvalidQuery, "id, k", "one column"),
         ("SELECT id FROM t WHERE x > ALL (SELECT y FROM u)", InvalidQuery, "y FROM", "Spark SQL"),
+        ("SELECT id FROM t WHERE SUM(x) > 1", InvalidQuery, "SUM(x)", "one row at a time"),
+        (
+            "SELECT id FROM t WHERE RANK() OVER (ORDER BY x) = 1",
+            InvalidQuery,
+            "RANK()",
+            "one row at a time",
+        ),
         ("SELECT DISTINCT ON (g) id FROM t", InvalidQuery, "g)", "DISTINCT ON"),
         ("SELECT q.a FROM (SELECT id, x FROM t) q(a)", InvalidQuery, "q(a)", "1 columns"),
         ("SELECT grouping(g) AS a FROM t GROUP BY g", InvalidQuery, "grouping", "ROLLUP"),

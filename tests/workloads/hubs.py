@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from rounds import TableRound, next_round
 from tpc import Workload
 
 import headwater
+from churn import churn, stored
 
 
 @dataclass
@@ -24,6 +26,7 @@ class Figures:
     seconds: list[float] = field(default_factory=list)
     moved: int = 0
     problems: list[str] = field(default_factory=list)
+    rows: Counter = field(default_factory=Counter)
 
     def __str__(self) -> str:
         rows = "→".join(map(str, self.sizes))
@@ -83,12 +86,13 @@ def create(hub: headwater.Hub, name: str, query: str, mode: str) -> Figures:
     verdict = hub.validate(query)
     figures = Figures(name, strategy=verdict.nodes[0].strategy)
     hub.create_stream_table(name, query, refresh_mode=mode)
-    figures.sizes.append(hub.table(name).count())
+    figures.rows = stored(hub, name)
+    figures.sizes.append(figures.rows.total())
     return figures
 
 
 def refresh(hub: headwater.Hub, figures: Figures, *, incremental: bool = True) -> None:
-    """Refresh and compare with the query at the recorded frontier."""
+    """Refresh and compare with the query at the recorded frontier; count what was written."""
     started = time.perf_counter()
     result = hub.refresh_stream_table(figures.name)
     figures.seconds.append(time.perf_counter() - started)
@@ -99,4 +103,7 @@ def refresh(hub: headwater.Hub, figures: Figures, *, incremental: bool = True) -
     report = hub.verify(figures.name)
     if not report.equal:
         figures.problems.append(str(report))
-    figures.sizes.append(hub.table(figures.name).count())
+    before, figures.rows = figures.rows, stored(hub, figures.name)
+    if churned := churn(result, before, figures.rows):
+        figures.problems.append(churned)
+    figures.sizes.append(figures.rows.total())

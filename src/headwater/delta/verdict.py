@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from headwater.core.results import NodeStrategy, Verdict
@@ -39,9 +39,9 @@ from headwater.sql.operators import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from headwater.sql.definition import Definition
+    from headwater.sql.definition import Definition, Fact
 
 _Names = tuple[str, ...]
 _WINDOW: _Names = ("changes",)
@@ -50,6 +50,8 @@ _BOTH: _Names = ("changes", "old", "new")
 
 
 _NO_EQUALITY = re.compile(r"\bmap<|\bvariant\b(?!:)")
+_REFUSED = frozenset({"NONDET_FUNC"})
+_READS_ALL = "reads the whole input: no column tells which rows may enter or leave the limit"
 _THETA_ONLY = "no equality in the condition: exact, but each change is compared with every row"
 
 
@@ -74,22 +76,32 @@ def verdict(definition: Definition) -> Verdict:
 
 def strategies(definition: Definition, root: Root) -> tuple[NodeStrategy, ...]:
     """One entry per operator, root first, then what else forbids incremental maintenance."""
-    found = [_of_node(node, root) for node in definition.tree.walk()]
+    facts = {f.reason_code: f for f in reversed(definition.facts) if f.severity == "full"}
+    found = [_completed(_of_node(node, root), facts) for node in definition.tree.walk()]
     told = {n.reason_code for n in found if n.strategy == "X"}
-    found += [
-        NodeStrategy(
-            "query",
-            "X",
-            reason_code=fact.reason_code,
-            reason=fact.reason,
-            advice=fact.advice or None,
-            place=fact.place,
-        )
-        for fact in definition.facts
-        if fact.severity == "full" and fact.reason_code not in told
-    ]
+    found += [_of_fact(fact) for code, fact in facts.items() if code not in told]
     found += _of_types(definition)
     return tuple(found)
+
+
+def _of_fact(fact: Fact) -> NodeStrategy:
+    refused = " (no stream table can be made of it)" if fact.reason_code in _REFUSED else ""
+    return NodeStrategy(
+        "query",
+        "X",
+        reason_code=fact.reason_code,
+        reason=fact.reason + refused,
+        advice=fact.advice or None,
+        place=fact.place,
+    )
+
+
+def _completed(node: NodeStrategy, facts: Mapping[str, Fact]) -> NodeStrategy:
+    """A reason with the advice and the place that the query itself gives for it."""
+    fact = facts.get(node.reason_code or "")
+    if fact is None:
+        return node
+    return replace(node, advice=node.advice or fact.advice or None, place=fact.place or node.place)
 
 
 def _of_node(node: Node, root: Root) -> NodeStrategy:
@@ -107,8 +119,17 @@ def _of_node(node: Node, root: Root) -> NodeStrategy:
     if node is root.core and root.kind is not LayoutKind.BAG:
         return _of_root(node, name, root)
     code, keys, reads = _STRATEGIES[type(node)](node)
-    detail = _THETA_ONLY if isinstance(node, Join) and not keys else ""
-    return NodeStrategy(name, code, detail, keys, reads, place=node.place)
+    return NodeStrategy(name, code, _detail(node, keys), keys, reads, place=node.place)
+
+
+def _detail(node: Node, keys: _Names) -> str:
+    match node:
+        case Join() if not keys:
+            return _THETA_ONLY
+        case Limit():
+            return _READS_ALL
+        case _:
+            return ""
 
 
 def _of_root(node: Node, name: str, root: Root) -> NodeStrategy:
@@ -120,6 +141,8 @@ def _of_root(node: Node, name: str, root: Root) -> NodeStrategy:
             return NodeStrategy(name, "A", detail, root.key, reads, place=node.place)
         case LayoutKind.KEYED | LayoutKind.REPLACE:
             detail = "affected keys recomputed and compared with the stored rows"
+            if isinstance(node, Limit):
+                detail = _READS_ALL
             return NodeStrategy(name, "K", detail, root.key, _NEW, place=node.place)
         case _:
             code, keys, reads = _STRATEGIES[type(node)](node)
@@ -135,7 +158,7 @@ def _reason(node: Node) -> _Reason | None:
             "compare a column with the current time in WHERE instead",
         )
     match node:
-        case Opaque():
+        case Opaque() if node.inputs or node.reason_code != "TABLE_FUNCTION":
             return _Reason(node.reason_code, node.reason)
         case Window() if not partition_columns(node):
             return _window_reason(node)
@@ -191,7 +214,7 @@ def without_equality(columns: Sequence[tuple[str, str | None]]) -> NodeStrategy 
 
 def _of_types(definition: Definition) -> list[NodeStrategy]:
     found = without_equality([(name, column.type) for name, column in definition.output])
-    return [found] if found is not None else []
+    return [replace(found, place=definition.tree.place)] if found is not None else []
 
 
 def _unequal(type: str | None) -> bool:
@@ -245,4 +268,5 @@ _STRATEGIES: dict[type[Node], Callable[[Any], _Told]] = {
     Apply: lambda node: ("R", (), _BOTH),
     Lateral: lambda node: ("R", (), _BOTH),
     Recursive: lambda node: ("B", (), _BOTH),
+    Opaque: lambda node: ("L", (), ()),
 }

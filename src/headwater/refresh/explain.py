@@ -17,7 +17,8 @@ from headwater.core.results import Explanation
 from headwater.delta.change import Change
 from headwater.refresh.advice import explain_cost
 from headwater.refresh.among import as_subqueries
-from headwater.refresh.definitions import resolve, resolved_for
+from headwater.refresh.definitions import resolved_for
+from headwater.refresh.lifecycle import judged
 from headwater.refresh.pin import View
 from headwater.refresh.plan import plan_refresh
 from headwater.refresh.stages import ORDER
@@ -36,7 +37,7 @@ def explain(runtime: Runtime, name_or_query: str, what: str = "plan") -> Explana
     if what not in WHAT:
         raise InvalidOption(f"cannot explain {what!r}", hint=f"use one of {', '.join(WHAT)}")
     row = _row(runtime, name_or_query)
-    resolved = resolved_for(runtime, row) if row is not None else resolve(runtime, name_or_query)
+    resolved = resolved_for(runtime, row) if row is not None else judged(runtime, name_or_query)
     subject = str(row.name) if row is not None else "query"
     tell = {"plan": _plan, "delta": _delta, "sql": _sql, "cost": _cost, "refresh": _refresh}[what]
     text, document = tell(runtime, row, resolved)

@@ -76,6 +76,7 @@ def create(runtime: Runtime, spec: StreamTableSpec) -> StreamTableRow:
         raise
     runtime.templates.remember(resolved, row)
     _warn_keyless(runtime, spec.name, resolved)
+    _warn_of_facts(runtime, spec.name, resolved)
     return row
 
 
@@ -212,10 +213,21 @@ def _typed(
 ) -> tuple[Resolved, tuple[target.Field, ...]]:
     """Let Spark tell the types, which may forbid incremental maintenance after all."""
     fields = analysed(runtime, resolved)
-    visible = [(f.name, f.type) for f in fields if not f.name.startswith("__hw_")]
-    judged = with_types(resolved, visible)
-    check_mode(spec, judged)
-    return judged, fields
+    typed = with_types(resolved, _visible(fields))
+    check_mode(spec, typed)
+    return typed, fields
+
+
+def judged(runtime: Runtime, query: str) -> Resolved:
+    """A query with its verdict; a Spark that runs already is asked what it thinks of it."""
+    resolved = resolve(runtime, query)
+    if not runtime.engine.running:
+        return resolved
+    return with_types(resolved, _visible(analysed(runtime, resolved)))
+
+
+def _visible(fields: Sequence[target.Field]) -> list[tuple[str, str]]:
+    return [(f.name, f.type) for f in fields if not f.name.startswith("__hw_")]
 
 
 def analysed(runtime: Runtime, resolved: Resolved) -> tuple[target.Field, ...]:
@@ -311,6 +323,13 @@ def _classify(
     new = {f.name: f.type for f in fields}
     kept = all(new.get(name) == kind for name, kind in row.columns)
     return "compatible" if kept else "rebuild"
+
+
+def _warn_of_facts(runtime: Runtime, name: TableName, resolved: Resolved) -> None:
+    """What the query leaves open, such as the order of rows that tie; each kind once."""
+    open_points = {f.reason_code: f for f in resolved.definition.facts if f.severity != "full"}
+    for code, fact in open_points.items():
+        warn(runtime, name, code, f"{name}: {fact}")
 
 
 def _warn_keyless(runtime: Runtime, name: TableName, resolved: Resolved) -> None:

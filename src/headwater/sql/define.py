@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headwater.core.errors import DuplicateColumn
+from sqlglot import exp
+
+from headwater.core.errors import DuplicateColumn, InvalidQuery
 from headwater.core.names import HIDDEN_PREFIX
+from headwater.sql.build.aggregates import is_aggregate
 from headwater.sql.build.context import Context, Session
 from headwater.sql.build.query import query
 from headwater.sql.definition import Definition
@@ -13,11 +16,9 @@ from headwater.sql.inline import inlined
 from headwater.sql.lookup import SourceField
 from headwater.sql.normal.rules import normalised
 from headwater.sql.parse import parse_query
-from headwater.sql.relations import Scan
+from headwater.sql.relations import Filter, Scan
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
     from headwater.core.names import TableName
     from headwater.sql.build.scope import Relation
     from headwater.sql.lookup import Lookup
@@ -42,6 +43,7 @@ def define(text: str, lookup: Lookup) -> Definition:
     session.beyond_spark = inlined(ast, lookup, text)
     relation = query(ast, None, Context(session, query, text))
     _check_names(relation, ast, Context(session, query, text))
+    _check_filters(relation, Context(session, query, text))
     wanted = tuple(entry.column for entry in relation.visible)
     tree = normalised(relation.node, wanted)
     scans = [node for node in tree.walk() if isinstance(node, Scan)]
@@ -69,6 +71,19 @@ def _check_names(relation: Relation, ast: exp.Expr, ctx: Context) -> None:
             what = f"two columns are called {entry.name!r}"
             raise ctx.error(DuplicateColumn, what, _written(ast, position), "give one an alias")
         seen[name] = position
+
+
+def _check_filters(relation: Relation, ctx: Context) -> None:
+    """Refuse functions of many rows in WHERE; those of HAVING and QUALIFY are columns by now."""
+    for node in relation.node.walk():
+        if not isinstance(node, Filter):
+            continue
+        for part in node.predicate.walk():
+            window = isinstance(part, exp.Window)
+            if window or is_aggregate(part, ctx):
+                what = f"{part.sql('spark')}: WHERE looks at one row at a time"
+                hint = "use QUALIFY" if window else "use HAVING, or a subquery"
+                raise InvalidQuery(what, hint=hint, place=node.place, sql=ctx.session.text)
 
 
 def _written(ast: exp.Expr, position: int) -> exp.Expr | None:

@@ -35,6 +35,9 @@ class Fact:
     place: Place | None = None
     severity: Severity = "full"
 
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.advice}" if self.advice else self.reason
+
 
 @dataclass(frozen=True)
 class Definition:
@@ -64,9 +67,5 @@ class Definition:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The facts that only warn, as sentences."""
-        return tuple(
-            f"{fact.reason}; {fact.advice}" if fact.advice else fact.reason
-            for fact in self.facts
-            if fact.severity == "warning"
-        )
+        """The facts that only inform, as sentences."""
+        return tuple(str(fact) for fact in self.facts if fact.severity != "full")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from generator.changes import Content, Round, some_rounds
@@ -85,8 +86,29 @@ def some_story(seed: int) -> Story:
     return Story(seed, tables, first, tuple(some_rounds(rng, tables, first)))
 
 
+@dataclass
+class Deal:
+    """Deals wishes over many queries: what was seen least is wished for next."""
+
+    names: Sequence[str]
+    seen: Counter = field(default_factory=Counter)
+    wished: Counter = field(default_factory=Counter)
+
+    def wishes(self) -> list[str]:
+        """Two operators; one that the tables at hand may not allow is not wished for for ever."""
+        rare = sorted(self.names, key=lambda name: 3 * self.seen[name] + self.wished[name])[:2]
+        self.wished.update(rare)
+        return rare
+
+
 def some_cases(
-    seed: int, count: int, *, spark: bool = False, depth: int = DEPTH, rounds: int | None = None
+    seed: int,
+    count: int,
+    *,
+    spark: bool = False,
+    depth: int = DEPTH,
+    rounds: int | None = None,
+    deal: Deal | None = None,
 ) -> list[Case]:
     """Queries over one story; operators are wished for in turn, so that none is rare."""
     story = some_story(seed)
@@ -98,6 +120,10 @@ def some_cases(
         wishes = [DECK[place % len(DECK)], DECK[place * 7 // 3 % len(DECK)]]
         if depth < DEPTH:
             wishes = wishes[:1]
+        if deal is not None:
+            wishes = deal.wishes()
         query = some_query(rng, story.tables, wishes, spark=spark, depth=depth)
+        if deal is not None:
+            deal.seen.update(query.used)
         cases.append(Case(f"{seed}.{i}", story, query))
     return cases

@@ -202,14 +202,19 @@ def distinct(maker: Maker, depth: int) -> Relation:
     return Relation(made.sql.replace("SELECT", "SELECT DISTINCT", 1), made.columns)
 
 
-def _over(maker: Maker, pool: Pool, frame: str = "") -> str:
+def _over(maker: Maker, pool: Pool, frame: str = "", parts: Pool = ()) -> str:
     """A window with a total order: rows that tie are equal in all that is compared."""
     keys = keys_of(pool)
     if not keys:
         raise Impossible
     order = [f"{c.ref}{maker.rng.choice(('', ' DESC'))}" for c in maker.some(keys, len(keys), 9)]
-    parts = "" if maker.chance(0.04) else ", ".join(c.ref for c in maker.some(keys, 1, 2))
-    partition = f"PARTITION BY {parts} " if parts else ""
+    if parts:
+        more = [c for c in keys if c not in parts and maker.chance(0.3)]
+        parts = [*parts, *more[:1]]
+    elif not maker.chance(0.04):
+        parts = maker.some(keys, 1, 2)
+    listed = ", ".join(c.ref for c in parts)
+    partition = f"PARTITION BY {listed} " if parts else ""
     return f"OVER ({partition}ORDER BY {', '.join(order)}{frame})"
 
 
@@ -247,6 +252,18 @@ def _windowed(maker: Maker, depth: int, call: Callable[[Pool], Call]) -> Relatio
     source = maker.source(depth - 1)
     pool = keys_of(source.pool)
     items = [*some_items(maker, pool), call(pool)]
+    return query(maker, items, f"FROM {source.text}{_where(maker, pool)}")
+
+
+def several_windows(maker: Maker, depth: int) -> Relation:
+    """Windows that share a column of their partitions, seldom none."""
+    source = maker.source(depth - 1)
+    pool = keys_of(source.pool)
+    shared = maker.pick(pool)
+    items = some_items(maker, pool)
+    for word in maker.rng.sample(("RANK()", "ROW_NUMBER()", "COUNT(*)", "DENSE_RANK()"), 2):
+        parts = [shared] if maker.chance(0.97) else maker.some(pool, 1, 1)
+        items.append((f"{word} {_over(maker, pool, parts=parts)}", BIGINT))
     return query(maker, items, f"FROM {source.text}{_where(maker, pool)}")
 
 

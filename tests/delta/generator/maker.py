@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from generator.tables import Table
 from generator.values import is_key
 
+VIEW = "view"
 _INTEGERS = {"int", "bigint"}
 
 
@@ -83,7 +84,11 @@ class Maker:
         chosen = table or self.rng.choice(self.tables)
         alias = self.name("r")
         pool = tuple(Column(f"{alias}.{name}", kind) for name, kind in chosen.columns)
-        return Source(f"{chosen.name} AS {alias}", pool)
+        name = chosen.name
+        if self.spark and (VIEW in self.wishes or self.chance(0.03)):
+            self.use(VIEW)
+            name = chosen.view
+        return Source(f"{name} AS {alias}", pool)
 
     def source(self, depth: int) -> Source:
         """A table, or a query while there is depth left."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from generator import groups, joins, shapes, subqueries, times
 from generator.groups import AGGREGATES
-from generator.maker import Impossible, Maker, Relation
+from generator.maker import VIEW, Impossible, Maker, Relation
 from generator.tables import Table
 
 Build = Callable[[Maker, int], Relation]
@@ -53,6 +53,7 @@ OPERATORS: dict[str, Build] = {
     "window_rank": groups.window_rank,
     "window_aggregate": groups.window_aggregate,
     "window_offset": groups.window_offset,
+    "several_windows": groups.several_windows,
     "qualify": groups.qualify,
     "top_k": groups.top_k,
     "function": shapes.function,
@@ -73,6 +74,8 @@ COUNTED = (*OPERATORS, *PARTS, *AGGREGATES)
 # Operators that few tables allow are wished for more often.
 _RARE = ("pivot", "time_window", "recursive", "array", "lateral", "join_using", "union", "function")
 DECK = (*COUNTED, *_RARE, "pivot", "time_window", "temporal_filter")
+# Views are expanded by whoever knows the tables: they are read on Spark only.
+ON_SPARK = (*COUNTED, VIEW)
 # A key is declared for the whole result: it makes no sense inside.
 _INSIDE = [name for name in OPERATORS if name != "declared_key"]
 DEPTH = 4

@@ -22,6 +22,17 @@ class Table:
         """As a CREATE TABLE would say it."""
         return ", ".join(f"{name} {kind}" for name, kind in self.columns)
 
+    @property
+    def view(self) -> str:
+        """The name of a view of the table."""
+        return f"view_of_{self.name}"
+
+    @property
+    def view_body(self) -> str:
+        """The query of the view: all rows, the columns turned round."""
+        listed = ", ".join(name for name, _ in reversed(self.columns))
+        return f"SELECT {listed} FROM {self.name}"
+
 
 def some_tables(rng: random.Random) -> tuple[Table, ...]:
     """One to four tables of two to six columns; the first ones are keys that can meet."""

@@ -36,8 +36,10 @@ def temporal_filter(maker: Maker, depth: int) -> Relation:
     age = f"INTERVAL '{maker.rng.choice(_AGES)}' HOUR"
     sign = maker.rng.choice(("<", "<=", ">", ">="))
     test = f"{time.ref} {sign} current_timestamp() - {age}"
-    if maker.chance(0.3):
-        test = f"{test} AND {predicate(maker, source.pool, 1)}"
+    if maker.chance(0.2):
+        test = f"NOT ({test})"
+    if maker.chance(0.4):
+        test = f"{test} {maker.rng.choice(('AND', 'OR'))} {predicate(maker, source.pool, 1)}"
     return query(maker, computed(maker, source.pool), f"FROM {source.text} WHERE {test}")
 
 

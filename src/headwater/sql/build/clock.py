@@ -12,6 +12,8 @@ from headwater.sql.operators import CLOCK_BEFORE, CLOCK_NOW
 if TYPE_CHECKING:
     from headwater.sql.build.context import Context
 
+# What may stop a query with an error; old rows see the new clock, which the query never shows them.
+_RISKY = (exp.Div, exp.IntDiv, exp.Mod, exp.Cast, exp.Query)
 _COMPARISONS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.Between)
 
 
@@ -26,7 +28,7 @@ def clock_hole(name: str, call: exp.Expr, ctx: Context, *, allowed: bool) -> exp
         ctx.note(
             "CLOCK",
             f"{name}() depends on the time of the refresh",
-            "only `column <op> current_timestamp() ± interval` in WHERE is incremental",
+            "compare columns with current_timestamp() ± interval in WHERE or HAVING instead",
             call,
         )
     hole = exp.cast(exp.Literal.string(CLOCK_NOW), "timestamp", dialect="spark")
@@ -69,8 +71,34 @@ def _is_chance(call: exp.Func, name: str, ctx: Context) -> bool:
     return fact is not None and not fact.deterministic
 
 
+def allows_clock(predicate: exp.Expr, ctx: Context) -> bool:
+    """Whether the clock in a conjunct of WHERE or HAVING is no obstacle.
+
+    The rows that pass under one clock only are found by testing the old rows under both. Where the
+    clock is compared with something stored these are the rows between two instants; else all rows
+    must be looked at, which is noted.
+    """
+    if is_temporal_filter(predicate):
+        return True
+    if not reads_clock(predicate) or _is_risky(predicate):
+        return False
+    ctx.note(
+        "CLOCK_SCAN",
+        "whether a row passes depends on the time of the refresh: each refresh looks at all rows",
+        "compare a column alone with the time: `column <op> current_timestamp() ± interval`",
+        predicate,
+        "info",
+    )
+    return True
+
+
+def _is_risky(predicate: exp.Expr) -> bool:
+    calls = [function_name(call) for call in predicate.find_all(exp.Anonymous)]
+    return predicate.find(*_RISKY) is not None or any(name not in CLOCKS for name in calls)
+
+
 def is_temporal_filter(conjunct: exp.Expr) -> bool:
-    """Whether a WHERE conjunct compares something stored with an instant made from the clock."""
+    """Whether a conjunct compares something stored with an instant made from the clock."""
     if not isinstance(conjunct, _COMPARISONS):
         return False
     sides = list(conjunct.iter_expressions())

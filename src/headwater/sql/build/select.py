@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from headwater.core.errors import InvalidQuery
 from headwater.sql.build.aggregates import Groups, grouped, has_aggregate
-from headwater.sql.build.clock import is_temporal_filter
+from headwater.sql.build.clock import allows_clock, reads_clock
 from headwater.sql.build.expressions import Resolver
 from headwater.sql.build.filters import filtered
 from headwater.sql.build.generators import generated
@@ -83,7 +83,7 @@ def where(node: Node, clause: exp.Expr | None, scope: Scope, ctx: Context) -> No
     if clause is None:
         return node
     parts = [
-        Resolver(scope, ctx, clock_allowed=is_temporal_filter(part))(part)
+        Resolver(scope, ctx, clock_allowed=allows_clock(part, ctx))(part)
         for part in conjuncts(clause.this)
     ]
     predicate = conjunction(parts)
@@ -122,7 +122,14 @@ def _resolved(ast: exp.Select, scope: Scope, ctx: Context) -> _Block:
     aliases = {item.name.lower(): item.value for item in items if item.aliased}
     named = {item.name.lower(): item.value for item in items}
     having, qualify = ast.args.get("having"), ast.args.get("qualify")
-    late = Resolver(scope, ctx, aliases=aliases, aliases_first=True, windows=windows)
+    late = Resolver(
+        scope,
+        ctx,
+        aliases=aliases,
+        aliases_first=True,
+        windows=windows,
+        clock_allowed=having is not None and _allows_clock(having.this, ctx),
+    )
     beside = Resolver(scope, ctx, aliases=aliases, windows=windows)
     return _Block(
         items,
@@ -135,6 +142,11 @@ def _resolved(ast: exp.Select, scope: Scope, ctx: Context) -> _Block:
             ctx,
         ),
     )
+
+
+def _allows_clock(predicate: exp.Expr, ctx: Context) -> bool:
+    timed = [part for part in conjuncts(predicate) if reads_clock(part)]
+    return bool(timed) and all(allows_clock(part, ctx) for part in timed)
 
 
 def _grouped(
