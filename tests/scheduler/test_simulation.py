@@ -176,7 +176,7 @@ class Checked(SimulatedHub):
 
     def check_clocks(self, state: TickState, made: Decisions) -> None:
         """Schedules times tiers: nobody refreshes early, and nobody is told to wait when due."""
-        for run in made.runs:
+        for run in (r for r in made.runs if r.attempt == 1):  # a failed attempt is soon repeated
             early = [m for m in run.members if is_early(state.tables[m], self.now)]
             assert len(early) < len(run.members), f"nobody of {run.unit.key} is due"
             if run.unit.kind in (UnitKind.SINGLETON, UnitKind.FUSED_CHAIN):

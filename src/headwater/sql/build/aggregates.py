@@ -41,6 +41,8 @@ def is_aggregate(e: exp.Expr, ctx: Context) -> bool:
     """Whether an expression is one aggregate call, with its FILTER and the like."""
     if isinstance(e, WRAPPERS):
         return is_aggregate(e.this, ctx)
+    if isinstance(e, exp.Any) and isinstance(e.parent, exp.Like | exp.ILike):
+        return False  # any of some patterns
     if isinstance(e, exp.AggFunc | exp.Any):
         return True
     if not isinstance(e, exp.Anonymous):
