@@ -8,7 +8,6 @@ import msgspec
 
 from headwater.core.errors import StorageDamaged
 from headwater.core.names import DEFAULT_NAMESPACE, quote
-from headwater.sql.references import substitute
 
 if TYPE_CHECKING:
     from headwater.sql.references import TableReference
@@ -70,6 +69,7 @@ def _qualified(version: _Version, query: str) -> str:
     namespace = version.default_namespace
     if len(namespace) != 1 or namespace[0].lower() == DEFAULT_NAMESPACE:
         return query
+    from headwater.sql.references import substitute  # commands that only read load no parser
 
     def inside(reference: TableReference) -> str | None:
         if len(reference.parts) > 1:
