@@ -69,7 +69,7 @@ def test_a_table_is_turned_and_back(hub: headwater.Hub, monkeypatch: pytest.Monk
     monkeypatch.setattr(write_mode, "MERGES", 1)
     told: list[str] = []
     hub.subscribe(lambda e: told.append(e.code) if isinstance(e, WarningEvent) else None)
-    hub.sql("CREATE TABLE src USING iceberg AS SELECT id, id AS x FROM range(1000, 900000, 1000)")
+    hub.sql("CREATE TABLE src USING iceberg AS SELECT id, id AS x FROM range(2000, 900000, 1000)")
     for name in ("turned", "refused"):
         hub.create_stream_table(
             name, "SELECT id, x FROM src", unique_key=["id"], refresh_mode="INCREMENTAL STRICT"

@@ -14,6 +14,7 @@ from headwater.refresh.fill import Filling
 from headwater.refresh.pin import View
 from headwater.refresh.plan import source_of
 from headwater.refresh.write import instant
+from headwater.sql.frozen import BARE, frozen
 from headwater.sql.references import substitute
 
 if TYPE_CHECKING:
@@ -47,10 +48,34 @@ class Oracle:
         """The query over the versions of a frontier."""
         relations = self._relations(frontier)
         text = None
-        definition = self.definition
-        if not (definition.uses_clock or definition.views or definition.beyond_spark):
-            text = substitute(self.definition.text, lambda ref: _pinned(ref, relations))
+        if not self.definition.beyond_spark:
+            text = self._pinned(self.definition.text, relations, instant(frontier))
         return text if text is not None else self._rendered(frontier, relations)
+
+    def _pinned(self, text: str, relations: Mapping[TableName, str], now: str | None) -> str | None:
+        """The user's text, views expanded, with its tables and its clock standing still."""
+        if self.definition.uses_clock:
+            if now is None or self._has_column_named_like_a_clock():
+                return None
+            text = frozen(text, now)
+        failed = False
+
+        def instead(reference: TableReference) -> str | None:
+            nonlocal failed
+            name = _name(reference)
+            view = self.resolved.seen.views.get(name) if name is not None else None
+            if view is None:
+                return relations.get(name) if name is not None else None
+            inside = self._pinned(view, relations, now)
+            failed = failed or inside is None
+            return f"(\n{inside}\n)"  # it may end with a comment
+
+        made = substitute(text, instead)
+        return None if failed else made
+
+    def _has_column_named_like_a_clock(self) -> bool:
+        fields = (f for known in self.resolved.seen.schemas.values() for f in known)
+        return any(f.name.lower() in BARE for f in fields)
 
     def initial(self) -> str:
         """All physical columns over the newest versions."""
@@ -111,9 +136,8 @@ def oracle(runtime: Runtime, resolved: Resolved, view: View | None = None) -> Or
     return Oracle(runtime, resolved, view or View.take(runtime))
 
 
-def _pinned(reference: TableReference, relations: Mapping[TableName, str]) -> str | None:
+def _name(reference: TableReference) -> TableName | None:
     try:
-        name = TableName.parse(".".join(reference.parts[-2:]))
+        return TableName.parse(".".join(reference.parts[-2:]))
     except InvalidName:
         return None
-    return relations.get(name)
