@@ -240,6 +240,7 @@ class TestWorking:
         )
         assert "\nDo: " in done.stderr
 
+    @pytest.mark.long
     def test_change_refresh_verify(self, lake: str) -> None:
         read = "SELECT id, price FROM orders WHERE price < 15 ORDER BY id;"
         done = headwater("--hub", lake, "sql", "--format", "json", stdin=CHANGES + read)

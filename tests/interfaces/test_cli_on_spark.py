@@ -41,7 +41,7 @@ def run(spark: SparkSession, place: Place, monkeypatch: pytest.MonkeyPatch) -> R
     return lambda *args: CliRunner().invoke(app, ["--hub", str(place.folder), *args])
 
 
-def test_create_and_drop(run: Run, spark: SparkSession, place: Place) -> None:
+def test_create_refresh_verify_and_drop(run: Run, spark: SparkSession, place: Place) -> None:
     with place.open(spark) as hub:
         hub.sql("CREATE TABLE orders (id BIGINT) USING iceberg")
         hub.sql("INSERT INTO orders VALUES (1), (2)")
@@ -54,6 +54,11 @@ def test_create_and_drop(run: Run, spark: SparkSession, place: Place) -> None:
     assert row["is_populated"]
     with place.open(spark) as hub:
         check(hub, "big")
+        hub.sql("INSERT INTO orders VALUES (3)")
+    (done,) = json.loads(run("refresh", "big", "--format", "json").stdout)
+    assert (done["action"], done["rows_inserted"], done["rows_deleted"]) == ("INCREMENTAL", 1, 0)
+    (report,) = json.loads(run("verify", "--format", "json").stdout)
+    assert (report["name"], report["equal"]) == ("default.big", True)
     again = run("create", "-f", str(file))
     assert again.exit_code == 1
     dropped = run("drop", "big")
