@@ -207,9 +207,10 @@ class TestReading:
 
     def test_a_wrong_setting_is_told_by_every_command(self, lake: str) -> None:
         wrong = {"HEADWATER_MAX_PARALEL_WORKERS": "3"}
-        done = headwater("--hub", lake, "list", java=False, **wrong)
-        assert done.returncode == 1
-        assert "did you mean max_parallel_workers?" in done.stderr
+        for command in ("list", "settings"):
+            done = headwater("--hub", lake, command, java=False, **wrong)
+            assert done.returncode == 1
+            assert "did you mean max_parallel_workers?" in done.stderr
 
 
 class TestWorking:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import Result
+from test_cli_hub import CHANGES, SETUP
 from typer.testing import CliRunner
 
 import headwater
@@ -38,10 +40,14 @@ def run(spark: SparkSession, place: Place, monkeypatch: pytest.MonkeyPatch) -> R
             yield hub
 
     monkeypatch.setattr(reach, "_connect", opened)
-    return lambda *args: CliRunner().invoke(app, ["--hub", str(place.folder), *args])
+
+    def invoke(*args: str, stdin: str = "") -> Result:
+        return CliRunner().invoke(app, ["--hub", str(place.folder), *args], input=stdin)
+
+    return invoke
 
 
-def test_create_refresh_verify_and_drop(run: Run, spark: SparkSession, place: Place) -> None:
+def test_create_and_drop(run: Run, spark: SparkSession, place: Place) -> None:
     with place.open(spark) as hub:
         hub.sql("CREATE TABLE orders (id BIGINT) USING iceberg")
         hub.sql("INSERT INTO orders VALUES (1), (2)")
@@ -54,11 +60,6 @@ def test_create_refresh_verify_and_drop(run: Run, spark: SparkSession, place: Pl
     assert row["is_populated"]
     with place.open(spark) as hub:
         check(hub, "big")
-        hub.sql("INSERT INTO orders VALUES (3)")
-    (done,) = json.loads(run("refresh", "big", "--format", "json").stdout)
-    assert (done["action"], done["rows_inserted"], done["rows_deleted"]) == ("INCREMENTAL", 1, 0)
-    (report,) = json.loads(run("verify", "--format", "json").stdout)
-    assert (report["name"], report["equal"]) == ("default.big", True)
     again = run("create", "-f", str(file))
     assert again.exit_code == 1
     dropped = run("drop", "big")
@@ -66,6 +67,26 @@ def test_create_refresh_verify_and_drop(run: Run, spark: SparkSession, place: Pl
     assert json.loads(run("list", "--format", "json").stdout) == []
     assert run("drop", "big").exit_code == 1
     assert run("drop", "big", "--if-exists").exit_code == 0
+
+
+def test_change_refresh_verify(run: Run, spark: SparkSession, place: Place) -> None:
+    assert run("sql", stdin=SETUP).exit_code == 0
+    read = "SELECT id, price FROM orders WHERE price < 15 ORDER BY id;"
+    changed = run("sql", "--format", "json", stdin=CHANGES + read)
+    assert changed.exit_code == 0, changed.output
+    assert json.loads(changed.stdout) == [{"id": 1, "price": 11}]
+    time.sleep(2)
+    late = run("status")
+    assert (late.exit_code, late.stderr.split(":")[0]) == (3, "default.details is stale")
+    found = json.loads(run("refresh", "+totals", "--format", "json").stdout)
+    assert [r["name"] for r in found] == ["default.details", "default.totals"]
+    assert all(r["action"] in ("INCREMENTAL", "FULL") and r["reason_code"] for r in found)
+    reports = json.loads(run("verify", "--format", "json").stdout)
+    assert [(r["name"], r["equal"]) for r in reports] == [
+        ("default.details", True),
+        ("default.totals", True),
+    ]
+    assert run("status").exit_code == 0
 
 
 def test_demo_with_few_orders(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

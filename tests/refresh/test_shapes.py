@@ -124,7 +124,6 @@ def difference(old: list[tuple[object, ...]], new: list[tuple[object, ...]]) -> 
     return came, len(left)
 
 
-@pytest.mark.long
 def test_a_chain_of_stream_tables(hub: headwater.Hub) -> None:
     prepare(hub)
     hub.create_stream_table("c1", "SELECT id, cust, amount FROM orders WHERE amount IS NOT NULL")
