@@ -46,12 +46,8 @@ def storm(folder: Path, tables: int, seconds: float) -> None:
         done = [int((p.stdout.read() if p.stdout else "") or 0) for p in storms]
         assert sum(done) > 20, done
         assert len(sizes) > 1, "ticks saw the changes as they came"
-        # Four processes write to one SQLite file: one may have to ask for its lock many times.
-        slowest = sorted(times)[-max(1, len(times) // 20) :]
-        assert median(times) < 0.5 + 20 * quiet, f"ticks do not wait: {quiet}, {sorted(times)}"
-        if len(slowest) >= 5:
-            assert slowest[0] < 0.5 + 20 * quiet, f"hardly a tick waits: {quiet}, {slowest}"
-        assert slowest[-1] < 10 + 20 * quiet, f"no tick waits for long: {quiet}, {slowest}"
+        assert median(times) < 0.1 + 5 * quiet, f"ticks do not wait: {quiet}, {sorted(times)}"
+        assert max(times) < 1 + 20 * quiet, f"no tick waits for long: {quiet}, {sorted(times)}"
         hub.tick()
         stored = {row.name for row in hub._runtime.store.tables.all()}
         assert stored == set(coordinator._ledger.tables), "in the end it has what there is"

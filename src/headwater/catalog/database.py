@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from headwater.catalog import failures, hubs, schema
+from headwater.catalog import failures, hubs, schema, turnstile
 from headwater.core.errors import CatalogUnavailable
 
 if TYPE_CHECKING:
@@ -181,8 +181,11 @@ def _prepare_sqlite(raw: Any, busy_seconds: float) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("headwater_write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    if not connection.get_execution_options().get("headwater_write", False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    with turnstile.passing(connection.engine.url.database or ""):
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 @contextmanager
