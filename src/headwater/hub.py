@@ -85,6 +85,7 @@ class Hub(Upkeep):
         self._runtime.store.batches.release()
         self._runtime.engine.close()
         self._runtime.templates.close()
+        self._runtime.tables.close()
         self._runtime.store.close()
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import text
 
 import headwater
 from headwater.core.errors import HeadwaterError, RefreshFailed, UniqueKeyViolated
@@ -171,3 +172,23 @@ def patiently(do: Callable[[], Any]) -> Any:
         except HeadwaterError as error:
             assert error.kind == "transient", error
     return do()
+
+
+def test_a_hub_gives_its_connections_back(place: Place, spark: SparkSession) -> None:
+    def connections() -> int:
+        with place.open(spark) as hub, hub._runtime.store.database.read() as connection:
+            held = text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+            return int(connection.execute(held).scalar_one())
+
+    def used() -> None:
+        with place.open(spark) as hub:
+            hub.sql("CREATE TABLE IF NOT EXISTS kept (id BIGINT) USING iceberg")
+            hub.sql("INSERT INTO kept VALUES (1)")
+            with hub._runtime.engine.exclusive() as session:
+                session.sql("SELECT count(*) FROM kept").collect()
+
+    used()
+    before = connections()
+    for _ in range(5):
+        used()
+    assert connections() <= before

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from headwater.core.errors import HeadwaterError, RefreshFailed
+from headwater.observe.events import StageEvent
 from shared_spark import check, rows
 
 if TYPE_CHECKING:
@@ -112,3 +114,64 @@ def test_a_suspended_table_is_skipped_and_does_not_stop_its_readers(hub: headwat
     assert done["default.sturdy"] == ("SKIPPED", "SUSPENDED")
     assert done["default.both"][0] in ("INCREMENTAL", "FULL")
     assert hub.status("sturdy")[0].status == "SUSPENDED"
+
+
+def side_by_side(hub: headwater.Hub) -> tuple[int, list[str]]:
+    """Refresh all after a change: how many were applied at once at most, and the order of ends."""
+    applied, most, ends = 0, 0, []
+    lock = threading.Lock()
+
+    def listen(event: object) -> None:
+        nonlocal applied, most
+        if isinstance(event, StageEvent) and event.stage == "apply":
+            with lock:
+                applied += 1 if event.moment == "start" else -1
+                most = max(most, applied)
+                if event.moment == "end":
+                    ends.append(event.table)
+
+    stop = hub.subscribe(listen)
+    hub.sql("INSERT INTO src VALUES (2, '20'), (3, '30')")
+    hub.sql("INSERT INTO other VALUES (2)")
+    done = hub.refresh(["top", "+above", "sturdy", "aside"])
+    stop()
+    order = [r.name.removeprefix("default.") for r in done]
+    assert order.index("fragile") < order.index("above") < order.index("top")
+    assert sorted(order) == ["above", "aside", "fragile", "sturdy", "top"]
+    assert all(r.action == "INCREMENTAL" for r in done)
+    check(hub, "fragile", "above", "top", "sturdy", "aside")
+    return most, ends
+
+
+def test_what_does_not_depend_on_each_other_runs_side_by_side(hub: headwater.Hub) -> None:
+    prepare(hub)
+    most, ends = side_by_side(hub)
+    assert most >= 2
+    places = [ends.index(f"default.{name}") for name in ("fragile", "above", "top")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("max_parallel_workers", 0), ("parallel_refresh_mode", "off")]
+)
+def test_serial_when_the_settings_say_so(hub: headwater.Hub, name: str, value: object) -> None:
+    prepare(hub)
+    hub.set(name, value)
+    most, _ = side_by_side(hub)
+    assert most == 1
+
+
+def test_an_interrupt_ends_the_round(hub: headwater.Hub) -> None:
+    prepare(hub)
+    hub.sql("INSERT INTO src VALUES (2, '20')")
+
+    def interrupt(event: object) -> None:
+        if isinstance(event, StageEvent) and event.stage == "compile":
+            raise KeyboardInterrupt
+
+    stop = hub.subscribe(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        hub.refresh("*")
+    stop()
+    hub.refresh("*")
+    check(hub, "fragile", "above", "top", "sturdy", "aside")

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from headwater.sources.source import Window
     from headwater.sql.lookup import SourceField
 
+    _Key = tuple[TableName, SourceVersion, SourceVersion]
+
 MOST_BYTES = 64 * 1024 * 1024
 """Above this size nothing is shared: the blocks would fill the memory."""
 
@@ -57,10 +59,9 @@ class SharedScans:
     used: dict[TableName, dict[str, SourceField]]
     columns_read: Counter[TableName]
     made: int = 0
-    _views: dict[tuple[TableName, SourceVersion, SourceVersion], tuple[str, int | None] | None] = (
-        field(default_factory=dict)
-    )
-    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _views: dict[_Key, tuple[str, int | None] | None] = field(default_factory=dict)
+    _locks: dict[_Key, threading.Lock] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read(
         self, source: IcebergSource, window: Window, since: SourceVersion, until: SourceVersion
@@ -73,6 +74,8 @@ class SharedScans:
         if self.readers[source.name, since.snapshot_id] < 2 or not self._pays(source, window):
             return None
         with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
             if key not in self._views:
                 self._views[key] = self._scanned(source, window, since, until)
             view = self._views[key]
@@ -112,7 +115,8 @@ class SharedScans:
                 rows = keep_for_all_sessions(session, name, netted(whole.sql, whole), tiny)
         except HeadwaterError:
             return None  # each reads it for itself, and tells what is wrong with it
-        self.made += 1
+        with self._lock:
+            self.made += 1
         count = self.readers[source.name, since.snapshot_id]
         self.runtime.events.emit(ScanEvent(str(source.name), count, rows))
         return f"global_temp.{name}", rows

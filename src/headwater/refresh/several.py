@@ -1,12 +1,15 @@
 """Several refreshes: selected by words, in dependency order, from one look at the sources.
 
-A stream table that fails takes only its readers with it: everything else is refreshed first, and
-then one error tells what failed.
+Stream tables that do not read each other are refreshed side by side. One that fails takes only its
+readers with it: everything else is refreshed first, and then one error tells what failed.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import HeadwaterError, InvalidOption, RefreshFailed
@@ -48,40 +51,100 @@ def refresh_selection(
     chosen = select(selection, graph, traits)
     fixed = _versions(runtime, {base for name in chosen for base in graph.base_of(name)})
     with sharing(runtime, [row for row in rows if row.name in chosen]) as together:
-        results, errors = _all(together, chosen, graph, full=full, strict=strict, fixed=fixed)
-    if errors:
-        raise RefreshFailed(results, {str(name): e for name, e in errors.items()}) from next(
-            iter(errors.values())
+        done = _Round(together, chosen, graph, full, strict, fixed)
+        done.run(_workers(runtime))
+    results = [done.results[name] for name in chosen if name in done.results]
+    if done.errors:
+        raise RefreshFailed(results, {str(n): e for n, e in done.errors.items()}) from next(
+            iter(done.errors.values())
         )
     return results
 
 
-def _all(
-    runtime: Runtime,
-    chosen: Sequence[TableName],
-    graph: Graph,
-    *,
-    full: bool,
-    strict: bool | None,
-    fixed: Mapping[TableName, SourceVersion],
-) -> tuple[list[RefreshResult], dict[TableName, HeadwaterError]]:
-    """Refresh one after the other; what failed takes its readers with it."""
-    results: list[RefreshResult] = []
-    errors: dict[TableName, HeadwaterError] = {}
-    for name in chosen:
-        failed = sorted(graph.upstream({name}) & errors.keys())
+def _workers(runtime: Runtime) -> int:
+    """How many refreshes run at once."""
+    if runtime.setting("parallel_refresh_mode") != "on":
+        return 1
+    most = int(runtime.setting("max_dynamic_refresh_workers"))
+    return max(1, min(int(runtime.setting("max_parallel_workers")), most))
+
+
+@dataclass
+class _Round:
+    """Refreshes the chosen stream tables, each after those of them that it reads."""
+
+    runtime: Runtime
+    chosen: Sequence[TableName]
+    graph: Graph
+    full: bool
+    strict: bool | None
+    fixed: Mapping[TableName, SourceVersion]
+    results: dict[TableName, RefreshResult] = field(default_factory=dict)
+    errors: dict[TableName, HeadwaterError] = field(default_factory=dict)
+
+    def run(self, workers: int) -> None:
+        """Refresh all; what fails is in `errors`."""
+        if workers == 1 or len(self.chosen) == 1:
+            for name in self.chosen:
+                self._take(name, self._outcome(name, self._failed(name)))
+            return
+        label = f"headwater-round-{uuid.uuid4().hex}"
+        with ThreadPoolExecutor(min(workers, len(self.chosen)), "headwater-refresh") as pool:
+            try:
+                self._side_by_side(pool, workers, label)
+            except BaseException:  # the user does not want to wait any more
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.runtime.engine.cancel(label)
+                raise
+
+    def _side_by_side(self, pool: ThreadPoolExecutor, workers: int, label: str) -> None:
+        waiting = list(self.chosen)
+        running: dict[Future[RefreshResult | HeadwaterError], TableName] = {}
+        while waiting or running:
+            for name in [n for n in waiting if self._is_ready(n, waiting, running.values())]:
+                if len(running) < workers:
+                    waiting.remove(name)
+                    task = pool.submit(self._labelled, name, self._failed(name), label)
+                    running[task] = name
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                self._take(running.pop(future), future.result())
+
+    def _is_ready(
+        self, name: TableName, waiting: Sequence[TableName], running: Iterable[TableName]
+    ) -> bool:
+        """Whether nothing before it that it reads is yet to be refreshed."""
+        before = {*waiting[: waiting.index(name)], *running}
+        return not before & self.graph.upstream({name})
+
+    def _failed(self, name: TableName) -> list[TableName]:
+        """What it reads that could not be refreshed."""
+        return sorted(self.graph.upstream({name}) & self.errors.keys())
+
+    def _labelled(
+        self, name: TableName, failed: Sequence[TableName], label: str
+    ) -> RefreshResult | HeadwaterError:
+        with self.runtime.engine.labelled(label):
+            return self._outcome(name, failed)
+
+    def _outcome(
+        self, name: TableName, failed: Sequence[TableName]
+    ) -> RefreshResult | HeadwaterError:
         try:
             if failed:
                 reason = f"it reads {', '.join(map(str, failed))}, which could not be refreshed"
-                results.append(_skipped(runtime, name, "UPSTREAM_FAILED", reason))
-            elif runtime.store.tables.get(name).status is Status.SUSPENDED:
+                return _skipped(self.runtime, name, "UPSTREAM_FAILED", reason)
+            if self.runtime.store.tables.get(name).status is Status.SUSPENDED:
                 reason = "it is suspended; resume_stream_table lets it refresh again"
-                results.append(_skipped(runtime, name, "SUSPENDED", reason))
-            else:
-                results.append(refresh(runtime, name, full=full, strict=strict, fixed=fixed))
+                return _skipped(self.runtime, name, "SUSPENDED", reason)
+            return refresh(self.runtime, name, full=self.full, strict=self.strict, fixed=self.fixed)
         except Exception as error:
-            errors[name] = translate(error)
-    return results, errors
+            return translate(error)
+
+    def _take(self, name: TableName, outcome: RefreshResult | HeadwaterError) -> None:
+        if isinstance(outcome, HeadwaterError):
+            self.errors[name] = outcome
+        else:
+            self.results[name] = outcome
 
 
 def _versions(runtime: Runtime, bases: set[TableName]) -> dict[TableName, SourceVersion]:

@@ -131,6 +131,9 @@ class TableCatalog(MetadataByName, Protocol):
             RefreshConflict: main moved, or the staged commit is gone; nothing was changed.
         """
 
+    def close(self) -> None:
+        """Close this thread's connection; the next use opens it again."""
+
 
 class JdbcTables:
     """Tables of an Iceberg JDBC catalog (schema V1) on SQLite or PostgreSQL.

@@ -20,6 +20,8 @@ from headwater.core.errors import SparkUnavailable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pyspark.sql import SparkSession
+
 LOGGING = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
 
 _SECRET = re.compile(r"secret|password|token|access\.?key|credential", re.IGNORECASE)
@@ -67,6 +69,16 @@ def is_lost(jvm: Any) -> bool:
     """Whether a JVM that this process started has ended."""
     process = getattr(jvm, "proc", None)
     return process is not None and process.poll() is not None
+
+
+def close_catalog(session: SparkSession, catalog: str) -> None:
+    """Close the connections that the Iceberg catalog of a session holds to its database.
+
+    Spark never does: as long as its JVM lives, every session would keep its own.
+    """
+    with suppress(Exception):  # a Spark that is stopped or gone has none
+        state = session._jsparkSession.sessionState()
+        state.catalogManager().catalog(catalog).icebergCatalog().close()
 
 
 def forget(jvm: Any) -> None:

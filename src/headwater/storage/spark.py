@@ -146,13 +146,15 @@ class Engine:
             raise translate(error, text) from error
 
     def close(self) -> None:
-        """Stop Spark if this engine started it."""
+        """Stop Spark if this engine started it, and give the connections of its sessions back."""
         with self._lock:
-            if self._owned and self._root is not None:
-                self._root.stop()
             for session in self._all:
                 if remote.is_remote(session):
                     session.stop()
+                elif not (self._owned and jvm.is_lost(self._jvm)):
+                    jvm.close_catalog(session, self.lake.catalog)
+            if self._owned and self._root is not None:
+                self._root.stop()
             self._forget()
 
     def _drop_lost(self) -> None:
