@@ -11,6 +11,7 @@ as when another process was stopped inside it.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from contextlib import contextmanager
@@ -18,11 +19,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
 
 PATIENCE = 2.0
 _STEP = 0.001
@@ -41,8 +37,6 @@ def passing(database: str) -> Iterator[None]:
 
 def _entered(path: str) -> int | None:
     """The file whose lock is held; None without one."""
-    if fcntl is None:
-        return None
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError:
