@@ -293,8 +293,24 @@ class _Renderer:
 
     def apply(self, node: Apply) -> SelectBlock:
         block = self.closed(node.input)
-        query = self.query(node.subquery)
-        block.items[node.output.name] = _value(node, query)
+        subquery = self.one_block(node.subquery) or self.block(node.subquery)
+        block.items[node.output.name] = _value(node, subquery.to_query())
+        return block
+
+    def one_block(self, node: Node) -> SelectBlock | None:
+        """An expression over a global aggregate as one SELECT; None for other plans.
+
+        Over a derived table Spark would join a correlated subquery with all distinct values of the
+        outer columns before it groups.
+        """
+        if not (isinstance(node, Project) and isinstance(node.input, Aggregate)):
+            return None
+        used = [column.name for _, e in node.items for column in e.find_all(exp.Column)]
+        once = used and len(set(used)) == len(used) and set(used) <= set(node.input.names)
+        if node.input.keys or node.input.sets is not None or not once:
+            return None
+        block = self.aggregate(node.input)
+        block.items = {column.name: substituted(e, block.items) for column, e in node.items}
         return block
 
     def lateral(self, node: Lateral) -> SelectBlock:
