@@ -28,12 +28,15 @@ from headwater.sql.operators import (
     Project,
     Reshape,
     SetOperation,
+    SubqueryKind,
     Union,
     Window,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+_MEMBERSHIP = (SubqueryKind.IN, SubqueryKind.NOT_IN)
 
 
 def restrict(node: Node, columns: Sequence[str], keys: Node) -> Node:
@@ -57,7 +60,11 @@ def partition_columns(node: Window) -> tuple[str, ...]:
 
 
 def _selected(node: Node, columns: Sequence[str], keys: Node) -> Node:
-    return Join(node, keys, JoinKind.SEMI, matches(columns, keys.names))
+    if not any(isinstance(n, Apply) and n.kind in _MEMBERSHIP for n in node.walk()):
+        return Join(node, keys, JoinKind.SEMI, matches(columns, keys.names))
+    # Spark moves a semi-join below the value of NOT IN, where it forgets that NULL is unknown.
+    joined = Join(node, Distinct(keys), JoinKind.INNER, matches(columns, keys.names))
+    return Project(joined, passed(node.columns))
 
 
 def _below(
