@@ -8,7 +8,7 @@ export PYTHONPATH := src
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-long test-cluster lint format types layers coverage goldens docs picture bench bench-all bench-docs bench-gate lock clean java
+.PHONY: help demo test tests test-fast test-long test-cluster lint format types layers coverage goldens docs picture bench bench-all bench-docs bench-gate lock clean java
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -23,9 +23,12 @@ java: $(STAMP)
 demo: $(STAMP) java ## Start a hub, make stream tables, change data, refresh, show what happened.
 	@$(BIN)/python -m headwater.cli.main demo
 
-test: $(STAMP) java lint types layers ## Everything CI runs: lint, types, layers, all tests, coverage.
-	@$(BIN)/python -m pytest -q -m "not long" -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report= $(PYTEST_ARGS)
+test: $(STAMP) java lint ## Everything CI runs: lint, types, layers, all tests, coverage.
+	@$(MAKE) --no-print-directory -j 3 types layers tests
 	@$(BIN)/python scripts/coverage.py
+
+tests:
+	@$(BIN)/python -m pytest -q -m "not long" -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report= $(PYTEST_ARGS)
 
 test-fast: $(STAMP) ## Tests that need no JVM and no database server, under a minute.
 	@$(BIN)/python -m pytest -q -m "not spark and not postgres and not long" $(PYTEST_ARGS)

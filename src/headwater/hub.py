@@ -267,6 +267,7 @@ class Hub(Upkeep):
     ) -> list[RefreshResult]:
         """Refresh several stream tables, upstream first, all from one look at the sources.
 
+        Those that do not read each other run side by side, up to `max_parallel_workers` at once.
         One that fails does not stop the others: its readers are skipped, and `RefreshFailed` tells
         of it in the end, with the results of the others.
         """
