@@ -12,10 +12,10 @@ import pytest
 
 from shared_spark import environment
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = pytest.mark.spark
 
 PROCESS = Path(__file__).with_name("lost_executor_process.py")
-TIMES = 5
+TIMES = [1, pytest.param(5, marks=pytest.mark.long)]
 
 
 def on_cluster() -> ModuleType:
@@ -29,10 +29,11 @@ def on_cluster() -> ModuleType:
     return module
 
 
-def test_executors_that_are_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", TIMES)
+def test_executors_that_are_killed(tmp_path: Path, times: int) -> None:
     with on_cluster().cluster() as given:
         done = subprocess.run(
-            [sys.executable, PROCESS, tmp_path / "lake", str(TIMES)],
+            [sys.executable, PROCESS, tmp_path / "lake", str(times)],
             env={**given, "PYTHONPATH": environment()["PYTHONPATH"]},
             capture_output=True,
             text=True,
@@ -40,4 +41,4 @@ def test_executors_that_are_killed(tmp_path: Path) -> None:
             check=False,
         )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split().count("exact") == TIMES
+    assert done.stdout.split().count("exact") == times
