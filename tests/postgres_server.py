@@ -28,7 +28,7 @@ import pytest
 _START_SECONDS = 60
 _OPTIONS = {
     "wal_level": "logical",
-    "max_connections": "60",
+    "max_connections": "400",
     "fsync": "off",
     "full_page_writes": "off",
     "timezone": "UTC",

@@ -6,7 +6,7 @@ writers pass a turnstile first, an exclusive lock on a file beside the database,
 soon as they hold the write lock. So one at a time asks SQLite, and nobody overtakes it.
 
 The turnstile is courtesy, not safety. Who waits in vain for `PATIENCE` seconds goes on without it,
-as when another process was stopped inside it.
+as when another process was stopped inside it, and does not wait for it again for `WITHOUT` seconds.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PATIENCE = 2.0
+PATIENCE = 1.0
+WITHOUT = 10.0
 _STEP = 0.001
+_impatient_until: dict[str, float] = {}
 
 
 @contextmanager
@@ -46,7 +48,10 @@ def _entered(path: str) -> int | None:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > deadline:
+            now = time.monotonic()
+            if now > deadline:
+                _impatient_until[path] = now + WITHOUT
+            if now < _impatient_until.get(path, 0.0):
                 os.close(handle)
                 return None
             time.sleep(_STEP)
