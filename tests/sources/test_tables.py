@@ -20,7 +20,7 @@ from headwater.sources import database as database_module
 from headwater.sources.database import Database, PostgresDatabase, SqliteDatabase, open_database
 from headwater.sources.detect import changed, latest_versions
 from headwater.sources.files import IcebergFiles
-from headwater.sources.tables import JdbcTables
+from headwater.sources.tables import CACHED_OF_TABLE, JdbcTables
 from headwater.sources.views import parse_view
 
 ORDERS = TableName("default", "orders")
@@ -160,6 +160,22 @@ def test_cache_is_bounded(tmp_path: Path) -> None:
     for name in (*names, names[2], names[1], names[0], names[1]):
         tables.metadata(name)
     assert [Path(r).name[8] for r in reads] == ["a", "b", "c", "a"]
+
+
+def test_old_documents_of_a_table_are_forgotten(tmp_path: Path) -> None:
+    rig = Rig(f"sqlite:///{tmp_path / 'iceberg.db'}", tmp_path)
+    other = TableName("default", "other")
+    rig.put(str(other), 1)
+    assert rig.tables.metadata(other) is not None
+    for snapshot in range(1, 30):
+        rig.put(str(ORDERS), snapshot)
+        assert rig.tables.metadata(ORDERS) is not None
+    assert len(rig.tables._cache._items) == CACHED_OF_TABLE + 1
+    held = rig.tables._cache._of_table
+    assert [Path(place).name for place in held[ORDERS]] == [
+        f"{ORDERS}-{snapshot}.metadata.json" for snapshot in (27, 28, 29)
+    ]
+    assert len(held[other]) == 1
 
 
 def test_changed(rig: Rig) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from headwater.sources.metadata import TableMetadata
 
 CACHED_TABLES = 4096
+CACHED_OF_TABLE = 3
+"""Parsed documents that are kept, and how many of one table: each of its commits makes one more."""
 
 FEW_TABLES = 50
 """Up to this many tables are asked for by name; above it, one query reads them all."""
@@ -256,7 +258,7 @@ class JdbcTables:
                 location = newer
                 continue
             parsed = parse_metadata(content, location=location)
-            self._cache.put(location, parsed)
+            self._cache.put(name, location, parsed)
             return parsed
 
     def table_names(self) -> frozenset[TableName]:
@@ -308,23 +310,37 @@ def _lower_last(rows: list[Row]) -> list[Row]:
 
 
 class _Cache:
-    """The parsed documents used last, by location."""
+    """The parsed documents used last, by location; few of one table, whose commits make many."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._items: OrderedDict[str, TableMetadata] = OrderedDict()
+        self._items: OrderedDict[str, tuple[TableName, TableMetadata]] = OrderedDict()
+        self._of_table: dict[TableName, list[str]] = {}
         self._lock = threading.Lock()
 
     def get(self, location: str) -> TableMetadata | None:
         with self._lock:
             found = self._items.get(location)
-            if found is not None:
-                self._items.move_to_end(location)
-            return found
-
-    def put(self, location: str, metadata: TableMetadata) -> None:
-        with self._lock:
-            self._items[location] = metadata
+            if found is None:
+                return None
             self._items.move_to_end(location)
-            while len(self._items) > self._size:
-                self._items.popitem(last=False)
+            return found[1]
+
+    def put(self, name: TableName, location: str, metadata: TableMetadata) -> None:
+        with self._lock:
+            if location in self._items:
+                self._drop(location)
+            self._items[location] = (name, metadata)
+            same = self._of_table.setdefault(name, [])
+            same.append(location)
+            if len(same) > CACHED_OF_TABLE:
+                self._drop(same[0])
+            if len(self._items) > self._size:
+                self._drop(next(iter(self._items)))
+
+    def _drop(self, location: str) -> None:
+        name, _ = self._items.pop(location)
+        same = self._of_table[name]
+        same.remove(location)
+        if not same:
+            del self._of_table[name]
