@@ -11,20 +11,32 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
 
 import headwater
+from headwater.catalog import turnstile
 from headwater.observe.events import Event, LeaderEvent, RefreshEvent, StageEvent
 from headwater.scheduler import coordinator, daemon
 from shared_spark import attach
 
 
-def finish_writes(hub: headwater.Hub) -> None:
-    """Wait until no thread writes: SQLite lets nobody write while a stopped process does."""
-    with hub._runtime.store.database.write():
-        pass
-    hub._runtime.tables._database.change([])
+@contextmanager
+def without_writes(hub: headwater.Hub) -> Iterator[None]:
+    """Inside, no thread writes: SQLite lets nobody write while a stopped process does.
+
+    Whoever wants to write waits in the queue, which other processes soon do without.
+    """
+    database = hub._runtime.store.database.engine.url.database
+    assert database is not None
+    with turnstile.passing(database), closing(sqlite3.connect(database, timeout=30)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.rollback()
+        hub._runtime.tables._database.change([])
+        yield
 
 
 def main() -> None:
@@ -47,10 +59,9 @@ def main() -> None:
             print(f"refreshed {event.table} {event.action} {event.reason_code}", flush=True)
         at = isinstance(event, StageEvent) and (event.stage, event.moment) == (stage, moment)
         if at and once.acquire(blocking=False):
-            if signal_name == "SIGSTOP":
-                finish_writes(hub)
-            print("reached", flush=True)
-            os.kill(os.getpid(), getattr(signal, signal_name))
+            with without_writes(hub) if signal_name == "SIGSTOP" else nullcontext():
+                print("reached", flush=True)
+                os.kill(os.getpid(), getattr(signal, signal_name))
 
     hub.subscribe(listen)
     hub.start()
