@@ -278,3 +278,23 @@ def test_a_column_may_name_the_catalog() -> None:
     assert "SELECT `x` FROM S" in written(
         "SELECT hw.default.t.x FROM hw.default.t", Catalog(SCHEMAS)
     )
+
+
+NESTED = Tables({"o": "a int, b int", "i": "k int, x int"})
+
+
+def subquery(select: str) -> str:
+    """A correlated subquery over a global aggregate as it is written back, on one line."""
+    text = written(f"SELECT a, (SELECT {select} FROM i WHERE k = b) AS v FROM o", NESTED)
+    return " ".join(text.split())
+
+
+def test_an_expression_over_a_global_aggregate_is_one_select() -> None:
+    """Over a derived table Spark would list all distinct values of the outer columns first."""
+    assert "(SELECT 2 * SUM(`x`) AS" in subquery("2 * SUM(x)")
+    assert "(SELECT SUM(`x`) / COUNT(*) AS" in subquery("SUM(x) / COUNT(*)")
+
+
+def test_what_would_change_its_rows_stays_apart() -> None:
+    text = written("SELECT a, (SELECT 7 FROM (SELECT COUNT(*) AS n FROM i)) AS v FROM o", NESTED)
+    assert "COUNT(*)" in text, "one row, however many rows there are"
