@@ -7,9 +7,11 @@ readers with it: everything else is refreshed first, and then one error tells wh
 from __future__ import annotations
 
 import uuid
+from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import HeadwaterError, InvalidOption, RefreshFailed
@@ -98,23 +100,21 @@ class _Round:
                 raise
 
     def _side_by_side(self, pool: ThreadPoolExecutor, workers: int, label: str) -> None:
-        waiting = list(self.chosen)
+        order: TopologicalSorter[TableName] = TopologicalSorter()
+        for place, name in enumerate(self.chosen):  # in a circle those before it come first
+            order.add(name, *self.graph.upstream({name}).intersection(self.chosen[:place]))
+        order.prepare()
+        ready: deque[TableName] = deque()
         running: dict[Future[RefreshResult | HeadwaterError], TableName] = {}
-        while waiting or running:
-            for name in [n for n in waiting if self._is_ready(n, waiting, running.values())]:
-                if len(running) < workers:
-                    waiting.remove(name)
-                    task = pool.submit(self._labelled, name, self._failed(name), label)
-                    running[task] = name
+        while order.is_active():
+            ready.extend(order.get_ready())
+            while ready and len(running) < workers:
+                name = ready.popleft()
+                running[pool.submit(self._labelled, name, self._failed(name), label)] = name
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                self._take(running.pop(future), future.result())
-
-    def _is_ready(
-        self, name: TableName, waiting: Sequence[TableName], running: Iterable[TableName]
-    ) -> bool:
-        """Whether nothing before it that it reads is yet to be refreshed."""
-        before = {*waiting[: waiting.index(name)], *running}
-        return not before & self.graph.upstream({name})
+                name = running.pop(future)
+                self._take(name, future.result())
+                order.done(name)
 
     def _failed(self, name: TableName) -> list[TableName]:
         """What it reads that could not be refreshed."""
