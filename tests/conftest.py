@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
-pytest_plugins = ["figures", "postgres_server", "shared_spark", "tracing"]
+pytest_plugins = ["division", "figures", "postgres_server", "shared_spark", "tracing"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first: the two processes of a run end together, on many short ones."""
+    """Long files first: the workers of a run end together, on many short ones."""
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)

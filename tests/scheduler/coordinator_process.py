@@ -14,29 +14,49 @@ import signal
 import sqlite3
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
+from typing import Any
 
 import headwater
 from headwater.catalog import turnstile
 from headwater.observe.events import Event, LeaderEvent, RefreshEvent, StageEvent
 from headwater.scheduler import coordinator, daemon
+from headwater.sources.database import SqliteDatabase
 from shared_spark import attach
 
 
-@contextmanager
-def without_writes(hub: headwater.Hub) -> Iterator[None]:
-    """Inside, no thread writes: SQLite lets nobody write while a stopped process does.
+class Doorman:
+    """Lets threads write to the table catalog one at a time, and none while it is shut."""
 
-    Whoever wants to write waits in the queue, which other processes soon do without.
-    """
-    database = hub._runtime.store.database.engine.url.database
-    assert database is not None
-    with turnstile.passing(database), closing(sqlite3.connect(database, timeout=30)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.rollback()
-        hub._runtime.tables._database.change([])
-        yield
+    def __init__(self) -> None:
+        self.door = threading.Lock()
+        for name in ("update", "change"):
+            setattr(SqliteDatabase, name, self.guarded(getattr(SqliteDatabase, name)))
+
+    def guarded(self, write: Callable[..., Any]) -> Callable[..., Any]:
+        def through(*arguments: Any) -> Any:
+            with self.door:
+                return write(*arguments)
+
+        return through
+
+    @contextmanager
+    def shut(self, hub: headwater.Hub) -> Iterator[None]:
+        """Inside, no thread writes: SQLite lets nobody write while a stopped process does.
+
+        Whoever wants to write waits in the queue, which other processes soon do without.
+        """
+        database = hub._runtime.store.database.engine.url.database
+        assert database is not None
+        with (
+            self.door,
+            turnstile.passing(database),
+            closing(sqlite3.connect(database, timeout=30)) as connection,
+        ):
+            connection.execute("BEGIN IMMEDIATE")
+            connection.rollback()
+            yield
 
 
 def main() -> None:
@@ -51,6 +71,7 @@ def main() -> None:
     if upkeep is not None:
         daemon._MAINTAIN_SECONDS = coordinator.PRUNE_SECONDS = float(upkeep)
     once = threading.Lock()
+    doorman = Doorman()
 
     def listen(event: Event) -> None:
         if isinstance(event, LeaderEvent):
@@ -59,7 +80,7 @@ def main() -> None:
             print(f"refreshed {event.table} {event.action} {event.reason_code}", flush=True)
         at = isinstance(event, StageEvent) and (event.stage, event.moment) == (stage, moment)
         if at and once.acquire(blocking=False):
-            with without_writes(hub) if signal_name == "SIGSTOP" else nullcontext():
+            with doorman.shut(hub) if signal_name == "SIGSTOP" else nullcontext():
                 print("reached", flush=True)
                 os.kill(os.getpid(), getattr(signal, signal_name))
 
