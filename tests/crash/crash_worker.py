@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 
 import headwater
 from headwater.observe.events import Event, StageEvent
@@ -22,7 +23,8 @@ def main() -> None:
     def listen(event: Event) -> None:
         if isinstance(event, StageEvent) and (event.stage, event.moment) == (stage, moment):
             print("reached", flush=True)
-            os.kill(os.getpid(), getattr(signal, signal_name))
+            # To this thread, which goes no further; a signal to the process may hit another.
+            signal.pthread_kill(threading.get_ident(), getattr(signal, signal_name))
 
     hub.subscribe(listen)
     print("ready", flush=True)

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from sqlalchemy import Connection
+
 import headwater
-from headwater.catalog import turnstile
+from headwater.catalog.database import Database
 from headwater.observe.events import Event, LeaderEvent, RefreshEvent, StageEvent
 from headwater.scheduler import coordinator, daemon
 from headwater.sources.database import SqliteDatabase
@@ -27,36 +28,30 @@ from shared_spark import attach
 
 
 class Doorman:
-    """Lets threads write to the table catalog one at a time, and none while it is shut."""
+    """Lets threads write to the databases one at a time, and none while it is shut.
+
+    SQLite lets nobody write while a process is stopped that does.
+    """
 
     def __init__(self) -> None:
-        self.door = threading.Lock()
+        self.door = threading.RLock()
+        write = Database.write
+
+        @contextmanager
+        def one_at_a_time(database: Database, **how: Any) -> Iterator[Connection]:
+            with self.door, write(database, **how) as connection:
+                yield connection
+
+        setattr(Database, "write", one_at_a_time)  # noqa: B010
         for name in ("update", "change"):
             setattr(SqliteDatabase, name, self.guarded(getattr(SqliteDatabase, name)))
 
-    def guarded(self, write: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(self, change: Callable[..., Any]) -> Callable[..., Any]:
         def through(*arguments: Any) -> Any:
             with self.door:
-                return write(*arguments)
+                return change(*arguments)
 
         return through
-
-    @contextmanager
-    def shut(self, hub: headwater.Hub) -> Iterator[None]:
-        """Inside, no thread writes: SQLite lets nobody write while a stopped process does.
-
-        Whoever wants to write waits in the queue, which other processes soon do without.
-        """
-        database = hub._runtime.store.database.engine.url.database
-        assert database is not None
-        with (
-            self.door,
-            turnstile.passing(database),
-            closing(sqlite3.connect(database, timeout=30)) as connection,
-        ):
-            connection.execute("BEGIN IMMEDIATE")
-            connection.rollback()
-            yield
 
 
 def main() -> None:
@@ -80,9 +75,10 @@ def main() -> None:
             print(f"refreshed {event.table} {event.action} {event.reason_code}", flush=True)
         at = isinstance(event, StageEvent) and (event.stage, event.moment) == (stage, moment)
         if at and once.acquire(blocking=False):
-            with doorman.shut(hub) if signal_name == "SIGSTOP" else nullcontext():
+            with doorman.door if signal_name == "SIGSTOP" else nullcontext():
                 print("reached", flush=True)
-                os.kill(os.getpid(), getattr(signal, signal_name))
+                # To this thread, which goes no further; a signal to the process may hit another.
+                signal.pthread_kill(threading.get_ident(), getattr(signal, signal_name))
 
     hub.subscribe(listen)
     hub.start()
