@@ -67,6 +67,16 @@ def test_values_go_below_an_aggregate() -> None:
     assert all(asked for table, _, asked in scans(query, ("o",)) if table == "l")
 
 
+def test_values_come_from_the_keys_that_rows_were_selected_by() -> None:
+    """Those of a group whose condition turned are among those of the rows that changed."""
+    query = (
+        "SELECT o.day, SUM(l.x) AS s FROM o JOIN l ON o.ok = l.ok "
+        "WHERE o.ok IN (SELECT ok FROM l GROUP BY ok HAVING SUM(x) > 300) GROUP BY o.day"
+    )
+    assert all(asked for _, _, asked in scans(query))
+    assert program(query).whole == ()
+
+
 def test_a_filter_of_an_outer_join_is_told_nothing_about_rows_it_keeps() -> None:
     query = "SELECT o.ok, l.x FROM o LEFT JOIN l ON o.ok = l.ok"
     assert ("o", "new", ["ok"]) not in scans(query, ("c",))
