@@ -96,6 +96,16 @@ def test_rows_of_affected_keys_are_read_once_for_both_versions(query: str) -> No
     assert [(table, at) for table, at, _ in scans(query) if table == "o"] == [("o", "new")]
 
 
+def test_a_subquery_is_read_once_for_the_keys_of_the_rows_it_concerns() -> None:
+    query = (
+        "SELECT SUM(l.x) AS s FROM l JOIN c ON c.ck = l.pk "
+        "WHERE c.name = 'a' AND l.x < (SELECT AVG(m.x) FROM l AS m WHERE m.pk = c.ck)"
+    )
+    rows, *inner = sorted((at, asked) for table, at, asked in scans(query, ("l",)) if table == "l")
+    assert (rows, inner) == (("new", ["pk"]), [("new", ["pk"]), ("old", [])])
+    assert program(query, ("l",)).whole.count("default.l") == 1
+
+
 def test_floating_point_rows_are_read_at_each_version() -> None:
     query = "SELECT n, COUNT(*) AS m FROM (SELECT ok, SUM(v) AS n FROM d GROUP BY ok) GROUP BY n"
     assert sorted(at for _, at, _ in scans(query, ("d",))) == ["new", "old"]

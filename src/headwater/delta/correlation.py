@@ -44,10 +44,9 @@ class Tie(NamedTuple):
 
 
 class Concerned(NamedTuple):
-    """Old outer rows a change can concern; keys: the values that select them, None for all."""
+    """Old outer rows a change can concern, and the columns that select them: none for all."""
 
     rows: Node
-    keys: Node | None
     columns: tuple[str, ...]
 
 
@@ -56,13 +55,13 @@ def concerned_rows(outer: Node, subquery: Node, ctx: DeltaContext) -> Concerned:
     old = ctx.old(outer)
     ties = _ties(subquery, frozenset(outer.names), ctx)
     if not ties or len({t.outer for t in ties}) > 1:
-        return Concerned(old, None, ())
+        return Concerned(old, ())
     columns = ties[0].outer
     names = ctx.fresh(len(columns))
     parts = [_keys(tie, names, ctx) for tie in ties]
     keys = parts[0] if len(parts) == 1 else Union(tuple(parts), parts[0].columns)
     found = ctx.share(Distinct(keys))
-    return Concerned(Join(old, found, JoinKind.SEMI, matches(columns, names)), found, columns)
+    return Concerned(Join(old, found, JoinKind.SEMI, matches(columns, names)), columns)
 
 
 def narrowed(subquery: Node, keys: Node, columns: Sequence[str]) -> Node:

@@ -32,11 +32,11 @@ def by_version(
         return None
     if not (fails or can_fail_inside(nested, rows.columns)):
         return None
-    concerned = concerned_rows(rows, nested, ctx)
-    if concerned.keys is None or not rows.columns:
+    concerned, selecting = concerned_rows(rows, nested, ctx)
+    if not selecting or not rows.columns:
         return keyed_delta(node, (), ctx)
     touched = Union(
-        tuple(Project(t, passed(rows.columns)) for t in (settled(outer).tree, concerned.rows)),
+        tuple(Project(t, passed(rows.columns)) for t in (settled(outer).tree, concerned)),
         rows.columns,
     )
     keys = ctx.share(Distinct(ctx.keys(touched, rows.names)))

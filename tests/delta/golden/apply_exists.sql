@@ -29,44 +29,66 @@ LEFT SEMI JOIN (
   ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_2
-SELECT DISTINCT
-  `k` AS `__hw_f3`
-FROM `__hw_src_1_delta`
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_old` ) AS t1
+LEFT SEMI JOIN (
+  SELECT DISTINCT
+    `k` AS `__hw_f3`
+  FROM `__hw_src_1_delta` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f3`
 
 -- __hw_stage_3
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f4`
+  FROM `__hw_stage_2` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f4`
+
+-- __hw_stage_4
 SELECT `k`, `x`, `has`, `__hw_f2`
 FROM (
   SELECT `k`, `x`, `has`, EXISTS(
       SELECT `k_1`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_old` ) AS t6
-      LEFT SEMI JOIN (
-        SELECT `__hw_f3`
-        FROM `__hw_stage_2` ) AS t7
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+        SELECT `k_1`, `__hw_w`
+        FROM (
+          SELECT `k_1`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_3`
+            UNION ALL
+            SELECT `k_1`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t4
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f4`
+              FROM `__hw_stage_2` ) AS t5
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f4` ) AS t6
+          GROUP BY `k_1` ) AS t7
+        WHERE `__hw_w` <> 0 ) AS t8
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g9 AS `__hw_f6`
       WHERE `k_1` = `k` ) AS `__hw_f2`
   FROM (
     SELECT `k`, `x`, EXISTS(
         SELECT `k_1`
         FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f3`
-          FROM `__hw_stage_2` ) AS t4
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+          SELECT `k_1`
+          FROM `__hw_stage_3` ) AS t2
         WHERE `k_1` = `k` ) AS `has`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t1
-    LEFT SEMI JOIN (
-      SELECT `__hw_f3`
-      FROM `__hw_stage_2` ) AS t2
-      ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
+      FROM `__hw_stage_2` ) AS t1 ) AS t3 ) AS t10
 WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
 
--- __hw_stage_4
+-- __hw_stage_5
 SELECT `k`, `x`, `has`, `__hw_w`
 FROM (
   SELECT `k`, `x`, `__hw_w`, EXISTS(
@@ -78,134 +100,6 @@ FROM (
   FROM (
     SELECT `k`, `x`, `__hw_w`
     FROM `__hw_src_0_delta` ) AS t1 ) AS t3
-
--- __hw_stage_5
-SELECT `g`, `v`, `__hw_w`
-FROM (
-  SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `x`, `has`, `__hw_w`
-    FROM `__hw_stage_4`
-    UNION ALL
-    SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3`
-    UNION ALL
-    SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3` ) AS t1
-  WHERE ( `x` = 1 OR `has` )
-  GROUP BY `k`, `x` ) AS t2
-WHERE `__hw_w` <> 0
-
--- __hw_stage_6
-SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
-FROM (
-  SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
-  FROM (
-    SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_5`
-    WHERE `__hw_w` < 0 ) AS t1
-  LEFT JOIN (
-    SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
-    FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_5', 'g', `g`) AND __HW_AMONG('__hw_stage_5', 'v', `v`) ) AS t2
-    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
-WHERE `__hw_rank` <= -`__hw_w`
-UNION ALL
-SELECT `__hw_id`, `g`, `v`
-FROM (
-  SELECT `g`, `v`, CONCAT('__hw_run', ':', HEX(`__hw_hash`), ':', `__hw_number`) AS `__hw_id`
-  FROM (
-    SELECT `g`, `v`, `__hw_hash`, ROW_NUMBER() OVER (PARTITION BY `__hw_hash` ORDER BY `g` NULLS LAST, `v` NULLS LAST) AS `__hw_number`
-    FROM (
-      SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
-      FROM (
-        SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_5`
-        WHERE `__hw_w` > 0 ) AS t4
-      LATERAL VIEW
-      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
-
--- statement
-MERGE INTO `__hw_target` AS t
-USING (
-SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_6` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_6', '__hw_id', t.`__hw_id`)
-WHEN MATCHED THEN DELETE
-WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
-VALUES ( s.`g`, s.`v`, s.`__hw_id` )
-
--- changed: l mixed, r mixed; apply: bag
-
--- __hw_stage_1
-SELECT `k`, `x`, `__hw_w`
-FROM (
-  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
-  FROM `__hw_src_0_delta`
-  GROUP BY `k`, `x` ) AS t1
-WHERE `__hw_w` <> 0
-
--- __hw_stage_2
-SELECT `k_1`
-FROM (
-  SELECT `k` AS `k_1`
-  FROM `__hw_src_1_new`
-  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
-LEFT SEMI JOIN (
-  SELECT `k` AS `__hw_f1`
-  FROM `__hw_stage_1` ) AS t2
-  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-
--- __hw_stage_3
-SELECT DISTINCT
-  `k` AS `__hw_f3`
-FROM `__hw_src_1_delta`
-
--- __hw_stage_4
-SELECT `k`, `x`, `has`, `__hw_f2`
-FROM (
-  SELECT `k`, `x`, `has`, EXISTS(
-      SELECT `k_1`
-      FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_old` ) AS t6
-      LEFT SEMI JOIN (
-        SELECT `__hw_f3`
-        FROM `__hw_stage_3` ) AS t7
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
-      WHERE `k_1` = `k` ) AS `__hw_f2`
-  FROM (
-    SELECT `k`, `x`, EXISTS(
-        SELECT `k_1`
-        FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f3`
-          FROM `__hw_stage_3` ) AS t4
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
-        WHERE `k_1` = `k` ) AS `has`
-    FROM (
-      SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t1
-    LEFT SEMI JOIN (
-      SELECT `__hw_f3`
-      FROM `__hw_stage_3` ) AS t2
-      ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
-WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
-
--- __hw_stage_5
-SELECT `k`, `x`, `has`, `__hw_w`
-FROM (
-  SELECT `k`, `x`, `__hw_w`, EXISTS(
-      SELECT `k_1`
-      FROM (
-        SELECT `k_1`
-        FROM `__hw_stage_2` ) AS t2
-      WHERE `k_1` = `k` ) AS `has`
-  FROM (
-    SELECT `k`, `x`, `__hw_w`
-    FROM `__hw_stage_1` ) AS t1 ) AS t3
 
 -- __hw_stage_6
 SELECT `g`, `v`, `__hw_w`
@@ -259,6 +153,156 @@ USING (
 SELECT `__hw_id`, `g`, `v`
 FROM `__hw_stage_7` ) AS s
 ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_7', '__hw_id', t.`__hw_id`)
+WHEN MATCHED THEN DELETE
+WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
+VALUES ( s.`g`, s.`v`, s.`__hw_id` )
+
+-- changed: l mixed, r mixed; apply: bag
+
+-- __hw_stage_1
+SELECT `k`, `x`, `__hw_w`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_w`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_2
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_3
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_old` ) AS t1
+LEFT SEMI JOIN (
+  SELECT DISTINCT
+    `k` AS `__hw_f3`
+  FROM `__hw_src_1_delta` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f3`
+
+-- __hw_stage_4
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f4`
+  FROM `__hw_stage_3` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f4`
+
+-- __hw_stage_5
+SELECT `k`, `x`, `has`, `__hw_f2`
+FROM (
+  SELECT `k`, `x`, `has`, EXISTS(
+      SELECT `k_1`
+      FROM (
+        SELECT `k_1`, `__hw_w`
+        FROM (
+          SELECT `k_1`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_4`
+            UNION ALL
+            SELECT `k_1`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t4
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f4`
+              FROM `__hw_stage_3` ) AS t5
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f4` ) AS t6
+          GROUP BY `k_1` ) AS t7
+        WHERE `__hw_w` <> 0 ) AS t8
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g9 AS `__hw_f6`
+      WHERE `k_1` = `k` ) AS `__hw_f2`
+  FROM (
+    SELECT `k`, `x`, EXISTS(
+        SELECT `k_1`
+        FROM (
+          SELECT `k_1`
+          FROM `__hw_stage_4` ) AS t2
+        WHERE `k_1` = `k` ) AS `has`
+    FROM (
+      SELECT `k`, `x`
+      FROM `__hw_stage_3` ) AS t1 ) AS t3 ) AS t10
+WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
+
+-- __hw_stage_6
+SELECT `k`, `x`, `has`, `__hw_w`
+FROM (
+  SELECT `k`, `x`, `__hw_w`, EXISTS(
+      SELECT `k_1`
+      FROM (
+        SELECT `k_1`
+        FROM `__hw_stage_2` ) AS t2
+      WHERE `k_1` = `k` ) AS `has`
+  FROM (
+    SELECT `k`, `x`, `__hw_w`
+    FROM `__hw_stage_1` ) AS t1 ) AS t3
+
+-- __hw_stage_7
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `x`, `has`, `__hw_w`
+    FROM `__hw_stage_6`
+    UNION ALL
+    SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_5`
+    UNION ALL
+    SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_5` ) AS t1
+  WHERE ( `x` = 1 OR `has` )
+  GROUP BY `k`, `x` ) AS t2
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_8
+SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
+FROM (
+  SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
+  FROM (
+    SELECT `g`, `v`, `__hw_w`
+    FROM `__hw_stage_7`
+    WHERE `__hw_w` < 0 ) AS t1
+  LEFT JOIN (
+    SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_7', 'g', `g`) AND __HW_AMONG('__hw_stage_7', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+WHERE `__hw_rank` <= -`__hw_w`
+UNION ALL
+SELECT `__hw_id`, `g`, `v`
+FROM (
+  SELECT `g`, `v`, CONCAT('__hw_run', ':', HEX(`__hw_hash`), ':', `__hw_number`) AS `__hw_id`
+  FROM (
+    SELECT `g`, `v`, `__hw_hash`, ROW_NUMBER() OVER (PARTITION BY `__hw_hash` ORDER BY `g` NULLS LAST, `v` NULLS LAST) AS `__hw_number`
+    FROM (
+      SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
+      FROM (
+        SELECT `g`, `v`, `__hw_w`
+        FROM `__hw_stage_7`
+        WHERE `__hw_w` > 0 ) AS t4
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_id`, `g`, `v`
+FROM `__hw_stage_8` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_8', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -338,69 +382,91 @@ VALUES ( s.`g`, s.`v`, s.`__hw_id` )
 -- changed: r mixed; apply: bag
 
 -- __hw_stage_1
-SELECT DISTINCT
-  `k` AS `__hw_f2`
-FROM `__hw_src_1_delta`
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_new` ) AS t1
+LEFT SEMI JOIN (
+  SELECT DISTINCT
+    `k` AS `__hw_f2`
+  FROM `__hw_src_1_delta` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f2`
 
 -- __hw_stage_2
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f3`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+
+-- __hw_stage_3
 SELECT `k`, `x`, `has`, `__hw_f1`
 FROM (
   SELECT `k`, `x`, `has`, EXISTS(
       SELECT `k_1`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_old` ) AS t6
-      LEFT SEMI JOIN (
-        SELECT `__hw_f2`
-        FROM `__hw_stage_1` ) AS t7
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f2`
+        SELECT `k_1`, `__hw_w`
+        FROM (
+          SELECT `k_1`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_2`
+            UNION ALL
+            SELECT `k_1`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t4
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f3`
+              FROM `__hw_stage_1` ) AS t5
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f3` ) AS t6
+          GROUP BY `k_1` ) AS t7
+        WHERE `__hw_w` <> 0 ) AS t8
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g9 AS `__hw_f4`
       WHERE `k_1` = `k` ) AS `__hw_f1`
   FROM (
     SELECT `k`, `x`, EXISTS(
         SELECT `k_1`
         FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f2`
-          FROM `__hw_stage_1` ) AS t4
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f2`
+          SELECT `k_1`
+          FROM `__hw_stage_2` ) AS t2
         WHERE `k_1` = `k` ) AS `has`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_new` ) AS t1
-    LEFT SEMI JOIN (
-      SELECT `__hw_f2`
-      FROM `__hw_stage_1` ) AS t2
-      ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t5 ) AS t8
+      FROM `__hw_stage_1` ) AS t1 ) AS t3 ) AS t10
 WHERE NOT `__hw_f1` IS NOT DISTINCT FROM `has`
 
--- __hw_stage_3
+-- __hw_stage_4
 SELECT `g`, `v`, `__hw_w`
 FROM (
   SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_2`
+    FROM `__hw_stage_3`
     UNION ALL
     SELECT `k`, `x`, `__hw_f1` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_2` ) AS t1
+    FROM `__hw_stage_3` ) AS t1
   WHERE ( `x` = 1 OR `has` )
   GROUP BY `k`, `x` ) AS t2
 WHERE `__hw_w` <> 0
 
--- __hw_stage_4
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
 FROM (
   SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `__hw_w`
-    FROM `__hw_stage_3`
+    FROM `__hw_stage_4`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_3', 'g', `g`) AND __HW_AMONG('__hw_stage_3', 'v', `v`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`) AND __HW_AMONG('__hw_stage_4', 'v', `v`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
 WHERE `__hw_rank` <= -`__hw_w`
 UNION ALL
@@ -413,7 +479,7 @@ FROM (
       SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `__hw_w`
-        FROM `__hw_stage_3`
+        FROM `__hw_stage_4`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -422,8 +488,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`
-FROM `__hw_stage_4` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_4', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
@@ -459,44 +525,66 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
-SELECT DISTINCT
-  `k` AS `__hw_f3`
-FROM `__hw_src_1_delta`
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_old` ) AS t1
+LEFT SEMI JOIN (
+  SELECT DISTINCT
+    `k` AS `__hw_f3`
+  FROM `__hw_src_1_delta` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f3`
 
 -- __hw_stage_3
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f4`
+  FROM `__hw_stage_2` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f4`
+
+-- __hw_stage_4
 SELECT `k`, `x`, `has`, `__hw_f2`
 FROM (
   SELECT `k`, `x`, `has`, EXISTS(
       SELECT `k_1`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_old` ) AS t6
-      LEFT SEMI JOIN (
-        SELECT `__hw_f3`
-        FROM `__hw_stage_2` ) AS t7
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+        SELECT `k_1`, `__hw_w`
+        FROM (
+          SELECT `k_1`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_3`
+            UNION ALL
+            SELECT `k_1`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t4
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f4`
+              FROM `__hw_stage_2` ) AS t5
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f4` ) AS t6
+          GROUP BY `k_1` ) AS t7
+        WHERE `__hw_w` <> 0 ) AS t8
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g9 AS `__hw_f5`
       WHERE `k_1` = `k` ) AS `__hw_f2`
   FROM (
     SELECT `k`, `x`, EXISTS(
         SELECT `k_1`
         FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f3`
-          FROM `__hw_stage_2` ) AS t4
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+          SELECT `k_1`
+          FROM `__hw_stage_3` ) AS t2
         WHERE `k_1` = `k` ) AS `has`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t1
-    LEFT SEMI JOIN (
-      SELECT `__hw_f3`
-      FROM `__hw_stage_2` ) AS t2
-      ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
+      FROM `__hw_stage_2` ) AS t1 ) AS t3 ) AS t10
 WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
 
--- __hw_stage_4
+-- __hw_stage_5
 SELECT `k`, `x`, `has`, `__hw_w`
 FROM (
   SELECT `k`, `x`, `__hw_w`, EXISTS(
@@ -514,7 +602,7 @@ FROM (
     SELECT `k`, `x`, `__hw_w`
     FROM `__hw_stage_1` ) AS t1 ) AS t4
 
--- __hw_stage_5
+-- __hw_stage_6
 SELECT `g`, `v`, `__hw_went`, IF( `__hw_came` <= 1, `__hw_w` > 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) ) AS `__hw_new`
 FROM (
   SELECT `g`, `v`, `__hw_w`, SUM(GREATEST(`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_came`, SUM(GREATEST(-`__hw_w`, 0)) OVER (PARTITION BY `g`) AS `__hw_went`
@@ -522,13 +610,13 @@ FROM (
     SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
     FROM (
       SELECT `k`, `x`, `has`, `__hw_w`
-      FROM `__hw_stage_4`
+      FROM `__hw_stage_5`
       UNION ALL
       SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
-      FROM `__hw_stage_3`
+      FROM `__hw_stage_4`
       UNION ALL
       SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
-      FROM `__hw_stage_3` ) AS t1
+      FROM `__hw_stage_4` ) AS t1
     WHERE ( `x` = 1 OR `has` )
     GROUP BY `k`, `x` ) AS t2
   WHERE `__hw_w` <> 0 ) AS t3
@@ -538,8 +626,8 @@ WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 )
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `g`, `v`, `__hw_went`, `__hw_new`
-FROM `__hw_stage_5` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_5', 'g', t.`g`)
+FROM `__hw_stage_6` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`g` AND __HW_AMONG('__hw_stage_6', 'g', t.`g`)
 WHEN MATCHED AND (NOT s.`__hw_new`) THEN DELETE
 WHEN MATCHED AND (s.`__hw_new` AND s.`__hw_went` = 0 OR NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = IF(s.`__hw_new` AND s.`__hw_went` = 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS INT), s.`v`)
 WHEN NOT MATCHED THEN INSERT (`g`, `v`)
@@ -576,44 +664,66 @@ FROM (
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_2
-SELECT DISTINCT
-  `k` AS `__hw_f3`
-FROM `__hw_src_1_delta`
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_old` ) AS t1
+LEFT SEMI JOIN (
+  SELECT DISTINCT
+    `k` AS `__hw_f3`
+  FROM `__hw_src_1_delta` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f3`
 
 -- __hw_stage_3
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_2', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f4`
+  FROM `__hw_stage_2` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f4`
+
+-- __hw_stage_4
 SELECT `k`, `x`, `has`, `__hw_f2`
 FROM (
   SELECT `k`, `x`, `has`, EXISTS(
       SELECT `k_1`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_old` ) AS t6
-      LEFT SEMI JOIN (
-        SELECT `__hw_f3`
-        FROM `__hw_stage_2` ) AS t7
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+        SELECT `k_1`, `__hw_w`
+        FROM (
+          SELECT `k_1`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_3`
+            UNION ALL
+            SELECT `k_1`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t4
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f4`
+              FROM `__hw_stage_2` ) AS t5
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f4` ) AS t6
+          GROUP BY `k_1` ) AS t7
+        WHERE `__hw_w` <> 0 ) AS t8
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g9 AS `__hw_f5`
       WHERE `k_1` = `k` ) AS `__hw_f2`
   FROM (
     SELECT `k`, `x`, EXISTS(
         SELECT `k_1`
         FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f3`
-          FROM `__hw_stage_2` ) AS t4
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+          SELECT `k_1`
+          FROM `__hw_stage_3` ) AS t2
         WHERE `k_1` = `k` ) AS `has`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t1
-    LEFT SEMI JOIN (
-      SELECT `__hw_f3`
-      FROM `__hw_stage_2` ) AS t2
-      ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
+      FROM `__hw_stage_2` ) AS t1 ) AS t3 ) AS t10
 WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
 
--- __hw_stage_4
+-- __hw_stage_5
 SELECT `k`, `x`, `has`, `__hw_w`
 FROM (
   SELECT `k`, `x`, `__hw_w`, EXISTS(
@@ -631,19 +741,19 @@ FROM (
     SELECT `k`, `x`, `__hw_w`
     FROM `__hw_stage_1` ) AS t1 ) AS t4
 
--- __hw_stage_5
+-- __hw_stage_6
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
 FROM (
   SELECT `k`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`x` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `x` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
   FROM (
     SELECT `k`, `x`, `has`, `__hw_w`
-    FROM `__hw_stage_4`
+    FROM `__hw_stage_5`
     UNION ALL
     SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3`
+    FROM `__hw_stage_4`
     UNION ALL
     SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_3` ) AS t1
+    FROM `__hw_stage_4` ) AS t1
   WHERE ( `x` = 1 OR `has` )
   GROUP BY `k` ) AS t2
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
@@ -652,8 +762,8 @@ WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
-FROM `__hw_stage_5` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_5', 'k', t.`g`)
+FROM `__hw_stage_6` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND __HW_AMONG('__hw_stage_6', 'k', t.`g`)
 WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
 WHEN MATCHED THEN UPDATE SET `n` = t.`__hw_n` + s.`__hw_d_n`, `s` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
 WHEN NOT MATCHED THEN INSERT (`g`, `n`, `s`, `__hw_n`, `__hw_s1`, `__hw_c2`)
@@ -701,44 +811,66 @@ LEFT SEMI JOIN (
   ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_3
-SELECT DISTINCT
-  `k` AS `__hw_f3`
-FROM `__hw_src_1_delta`
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_old` ) AS t1
+LEFT SEMI JOIN (
+  SELECT DISTINCT
+    `k` AS `__hw_f3`
+  FROM `__hw_src_1_delta` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f3`
 
 -- __hw_stage_4
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f4`
+  FROM `__hw_stage_3` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f4`
+
+-- __hw_stage_5
 SELECT `k`, `x`, `has`, `__hw_f2`
 FROM (
   SELECT `k`, `x`, `has`, EXISTS(
       SELECT `k_1`
       FROM (
-        SELECT `k` AS `k_1`
-        FROM `__hw_src_1_old` ) AS t6
-      LEFT SEMI JOIN (
-        SELECT `__hw_f3`
-        FROM `__hw_stage_3` ) AS t7
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+        SELECT `k_1`, `__hw_w`
+        FROM (
+          SELECT `k_1`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_4`
+            UNION ALL
+            SELECT `k_1`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t4
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f4`
+              FROM `__hw_stage_3` ) AS t5
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f4` ) AS t6
+          GROUP BY `k_1` ) AS t7
+        WHERE `__hw_w` <> 0 ) AS t8
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g9 AS `__hw_f7`
       WHERE `k_1` = `k` ) AS `__hw_f2`
   FROM (
     SELECT `k`, `x`, EXISTS(
         SELECT `k_1`
         FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f3`
-          FROM `__hw_stage_3` ) AS t4
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+          SELECT `k_1`
+          FROM `__hw_stage_4` ) AS t2
         WHERE `k_1` = `k` ) AS `has`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t1
-    LEFT SEMI JOIN (
-      SELECT `__hw_f3`
-      FROM `__hw_stage_3` ) AS t2
-      ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
+      FROM `__hw_stage_3` ) AS t1 ) AS t3 ) AS t10
 WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
 
--- __hw_stage_5
+-- __hw_stage_6
 SELECT `k`, `x`, `has`, `__hw_w`
 FROM (
   SELECT `k`, `x`, `__hw_w`, EXISTS(
@@ -751,28 +883,28 @@ FROM (
     SELECT `k`, `x`, `__hw_w`
     FROM `__hw_stage_1` ) AS t1 ) AS t3
 
--- __hw_stage_6
+-- __hw_stage_7
 SELECT DISTINCT
-  `k` AS `__hw_f4`
+  `k` AS `__hw_f5`
 FROM (
   SELECT `k`, `x`, `has`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `k`, `x`, `has`, `__hw_w`
-    FROM `__hw_stage_5`
+    FROM `__hw_stage_6`
     UNION ALL
     SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_4`
+    FROM `__hw_stage_5`
     UNION ALL
     SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_4` ) AS t1
+    FROM `__hw_stage_5` ) AS t1
   GROUP BY `k`, `x`, `has` ) AS t2
 WHERE `__hw_w` <> 0
 
--- __hw_stage_7
-SELECT `__hw_f4`, `g`, `n`, `__hw_here`
+-- __hw_stage_8
+SELECT `__hw_f5`, `g`, `n`, `__hw_here`
 FROM (
-  SELECT `__hw_f4`
-  FROM `__hw_stage_6` ) AS t1
+  SELECT `__hw_f5`
+  FROM `__hw_stage_7` ) AS t1
 LEFT JOIN (
   SELECT `k` AS `g`, `n`, TRUE AS `__hw_here`
   FROM (
@@ -787,21 +919,21 @@ LEFT JOIN (
       FROM (
         SELECT `k`, `x`
         FROM `__hw_src_0_new`
-        WHERE __HW_AMONG('__hw_stage_6', '__hw_f4', `k`) ) AS t2
+        WHERE __HW_AMONG('__hw_stage_7', '__hw_f5', `k`) ) AS t2
       LEFT SEMI JOIN (
-        SELECT `__hw_f4`
-        FROM `__hw_stage_6` ) AS t3
-        ON `k` IS NOT DISTINCT FROM `__hw_f4` ) AS t5
+        SELECT `__hw_f5`
+        FROM `__hw_stage_7` ) AS t3
+        ON `k` IS NOT DISTINCT FROM `__hw_f5` ) AS t5
     WHERE ( `x` = 1 OR `has` )
     GROUP BY `k` ) AS t6 ) AS t7
-  ON `g` IS NOT DISTINCT FROM `__hw_f4`
+  ON `g` IS NOT DISTINCT FROM `__hw_f5`
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
-SELECT `__hw_f4`, `g`, `n`, `__hw_here`
-FROM `__hw_stage_7` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f4` AND __HW_AMONG('__hw_stage_7', '__hw_f4', t.`g`)
+SELECT `__hw_f5`, `g`, `n`, `__hw_here`
+FROM `__hw_stage_8` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f5` AND __HW_AMONG('__hw_stage_8', '__hw_f5', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -848,44 +980,54 @@ LEFT SEMI JOIN (
   ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
 
 -- __hw_stage_3
-SELECT DISTINCT
-  `k` AS `__hw_f3`
-FROM `__hw_src_1_delta`
+SELECT `k`, `x`
+FROM (
+  SELECT `k`, `x`
+  FROM `__hw_src_0_old` ) AS t1
+LEFT SEMI JOIN (
+  SELECT DISTINCT
+    `k` AS `__hw_f3`
+  FROM `__hw_src_1_delta` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f3`
 
 -- __hw_stage_4
+SELECT `k_1`
+FROM (
+  SELECT `k` AS `k_1`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f4`
+  FROM `__hw_stage_3` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f4`
+
+-- __hw_stage_5
 SELECT `k`, `x`, `has`, `__hw_f2`
 FROM (
   SELECT `k`, `x`, `has`, EXISTS(
       SELECT `k_1`
       FROM (
         SELECT `k` AS `k_1`
-        FROM `__hw_src_1_old` ) AS t6
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) ) AS t4
       LEFT SEMI JOIN (
-        SELECT `__hw_f3`
-        FROM `__hw_stage_3` ) AS t7
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+        SELECT `k` AS `__hw_f4`
+        FROM `__hw_stage_3` ) AS t5
+        ON `k_1` IS NOT DISTINCT FROM `__hw_f4`
       WHERE `k_1` = `k` ) AS `__hw_f2`
   FROM (
     SELECT `k`, `x`, EXISTS(
         SELECT `k_1`
         FROM (
-          SELECT `k` AS `k_1`
-          FROM `__hw_src_1_new` ) AS t3
-        LEFT SEMI JOIN (
-          SELECT `__hw_f3`
-          FROM `__hw_stage_3` ) AS t4
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f3`
+          SELECT `k_1`
+          FROM `__hw_stage_4` ) AS t2
         WHERE `k_1` = `k` ) AS `has`
     FROM (
       SELECT `k`, `x`
-      FROM `__hw_src_0_old` ) AS t1
-    LEFT SEMI JOIN (
-      SELECT `__hw_f3`
-      FROM `__hw_stage_3` ) AS t2
-      ON `k` IS NOT DISTINCT FROM `__hw_f3` ) AS t5 ) AS t8
+      FROM `__hw_stage_3` ) AS t1 ) AS t3 ) AS t6
 WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
 
--- __hw_stage_5
+-- __hw_stage_6
 SELECT `k`, `x`, `has`, `__hw_w`
 FROM (
   SELECT `k`, `x`, `__hw_w`, EXISTS(
@@ -898,35 +1040,82 @@ FROM (
     SELECT `k`, `x`, `__hw_w`
     FROM `__hw_stage_1` ) AS t1 ) AS t3
 
--- __hw_stage_6
-SELECT DISTINCT
-  `k` AS `__hw_f4`
-FROM (
-  SELECT `k`, `x`, `has`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `x`, `has`, `__hw_w`
-    FROM `__hw_stage_5`
-    UNION ALL
-    SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_4`
-    UNION ALL
-    SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM `__hw_stage_4` ) AS t1
-  GROUP BY `k`, `x`, `has` ) AS t2
-WHERE `__hw_w` <> 0
-
 -- __hw_stage_7
 SELECT `k`, `x`
 FROM (
   SELECT `k`, `x`
   FROM `__hw_src_0_new`
-  WHERE __HW_AMONG('__hw_stage_6', '__hw_f4', `k`) ) AS t1
+  WHERE ( __HW_AMONG('__hw_stage_6', 'k', `k`) OR __HW_AMONG('__hw_stage_5', 'k', `k`) ) ) AS t1
 LEFT SEMI JOIN (
-  SELECT `__hw_f4`
-  FROM `__hw_stage_6` ) AS t2
-  ON `k` IS NOT DISTINCT FROM `__hw_f4`
+  SELECT DISTINCT
+    `k` AS `__hw_f5`
+  FROM (
+    SELECT `k`, `x`, `has`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k`, `x`, `has`, `__hw_w`
+      FROM `__hw_stage_6`
+      UNION ALL
+      SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_5`
+      UNION ALL
+      SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_5` ) AS t2
+    GROUP BY `k`, `x`, `has` ) AS t3
+  WHERE `__hw_w` <> 0 ) AS t4
+  ON `k` IS NOT DISTINCT FROM `__hw_f5`
 
 -- __hw_stage_8
+SELECT `k`, `x`, `has`, `__hw_f2`
+FROM (
+  SELECT `k`, `x`, `has`, EXISTS(
+      SELECT `k_1`
+      FROM (
+        SELECT `k_1`, `__hw_w`
+        FROM (
+          SELECT `k_1`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_4`
+            UNION ALL
+            SELECT `k_1`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t4
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f4`
+              FROM `__hw_stage_3` ) AS t5
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f4` ) AS t6
+          GROUP BY `k_1` ) AS t7
+        WHERE `__hw_w` <> 0 ) AS t8
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g9 AS `__hw_f8`
+      WHERE `k_1` = `k` ) AS `__hw_f2`
+  FROM (
+    SELECT `k`, `x`, EXISTS(
+        SELECT `k_1`
+        FROM (
+          SELECT `k_1`
+          FROM `__hw_stage_4` ) AS t2
+        WHERE `k_1` = `k` ) AS `has`
+    FROM (
+      SELECT `k`, `x`
+      FROM `__hw_stage_3` ) AS t1 ) AS t3 ) AS t10
+WHERE NOT `__hw_f2` IS NOT DISTINCT FROM `has`
+
+-- __hw_stage_9
+SELECT `k`, `x`, `has`, `__hw_w`
+FROM (
+  SELECT `k`, `x`, `__hw_w`, EXISTS(
+      SELECT `k_1`
+      FROM (
+        SELECT `k_1`
+        FROM `__hw_stage_2` ) AS t2
+      WHERE `k_1` = `k` ) AS `has`
+  FROM (
+    SELECT `k`, `x`, `__hw_w`
+    FROM `__hw_stage_1` ) AS t1 ) AS t3
+
+-- __hw_stage_10
 SELECT `k` AS `g`, `x` AS `v`, `n`, CAST(1 AS BIGINT) AS `__hw_w`
 FROM (
   SELECT `k`, `x`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
@@ -942,40 +1131,53 @@ FROM (
       FROM `__hw_stage_7` ) AS t1 ) AS t3
   WHERE ( `x` = 1 OR `has` ) ) AS t4
 
--- __hw_stage_9
+-- __hw_stage_11
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_8`
+    FROM `__hw_stage_10`
     UNION ALL
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
       FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_6', '__hw_f4', `g`) ) AS t1
+      WHERE ( __HW_AMONG('__hw_stage_9', 'k', `g`) OR __HW_AMONG('__hw_stage_8', 'k', `g`) ) ) AS t1
     LEFT SEMI JOIN (
-      SELECT `__hw_f4`
-      FROM `__hw_stage_6` ) AS t2
-      ON `g` IS NOT DISTINCT FROM `__hw_f4` ) AS t3
-  GROUP BY `g`, `v`, `n` ) AS t4
+      SELECT DISTINCT
+        `k` AS `__hw_f5`
+      FROM (
+        SELECT `k`, `x`, `has`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `k`, `x`, `has`, `__hw_w`
+          FROM `__hw_stage_9`
+          UNION ALL
+          SELECT `k`, `x`, `has`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM `__hw_stage_8`
+          UNION ALL
+          SELECT `k`, `x`, `__hw_f2` AS `has`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM `__hw_stage_8` ) AS t2
+        GROUP BY `k`, `x`, `has` ) AS t3
+      WHERE `__hw_w` <> 0 ) AS t4
+      ON `g` IS NOT DISTINCT FROM `__hw_f5` ) AS t5
+  GROUP BY `g`, `v`, `n` ) AS t6
 WHERE `__hw_w` <> 0
 
--- __hw_stage_10
+-- __hw_stage_12
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_9`
+    FROM `__hw_stage_11`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_9', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_9', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_9', 'n', `n`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_11', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_11', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_11', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -990,7 +1192,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_9`
+        FROM `__hw_stage_11`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -999,8 +1201,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_10` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_10', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_12` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_12', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -16,19 +16,26 @@ CROSS JOIN LATERAL (
 -- changed: l append, r append; apply: bag
 
 -- __hw_stage_1
-SELECT DISTINCT
-  `k` AS `__hw_f1`
-FROM `__hw_src_1_delta`
-
--- __hw_stage_2
 SELECT `k`
 FROM (
   SELECT `k`
   FROM `__hw_src_0_old` ) AS t1
 LEFT SEMI JOIN (
-  SELECT `__hw_f1`
-  FROM `__hw_stage_1` ) AS t2
+  SELECT DISTINCT
+    `k` AS `__hw_f1`
+  FROM `__hw_src_1_delta` ) AS t2
   ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_2
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f2`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f2`
 
 -- __hw_stage_3
 SELECT `g`, `v`, `__hw_w`
@@ -49,33 +56,42 @@ FROM (
     SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_stage_2` ) AS t4
+      FROM `__hw_stage_1` ) AS t4
     CROSS JOIN LATERAL (
       SELECT MAX(`y`) AS `m`
       FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t6
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t7
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_2` ) AS t6
       WHERE `k_1` = `k` ) AS t5
     UNION ALL
     SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_stage_2` ) AS t8
+      FROM `__hw_stage_1` ) AS t7
     CROSS JOIN LATERAL (
       SELECT MAX(`y`) AS `m`
       FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t10
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t11
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-      WHERE `k_1` = `k` ) AS t9 ) AS t12
-  GROUP BY `k`, `m` ) AS t13
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_2`
+            UNION ALL
+            SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `y`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t9
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f2`
+              FROM `__hw_stage_1` ) AS t10
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f2` ) AS t11
+          GROUP BY `k_1`, `y` ) AS t12
+        WHERE `__hw_w` <> 0 ) AS t13
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g14 AS `__hw_f3`
+      WHERE `k_1` = `k` ) AS t8 ) AS t15
+  GROUP BY `k`, `m` ) AS t16
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_4
@@ -120,19 +136,26 @@ VALUES ( s.`g`, s.`v`, s.`__hw_id` )
 -- changed: l mixed, r mixed; apply: bag
 
 -- __hw_stage_1
-SELECT DISTINCT
-  `k` AS `__hw_f1`
-FROM `__hw_src_1_delta`
-
--- __hw_stage_2
 SELECT `k`
 FROM (
   SELECT `k`
   FROM `__hw_src_0_old` ) AS t1
 LEFT SEMI JOIN (
-  SELECT `__hw_f1`
-  FROM `__hw_stage_1` ) AS t2
+  SELECT DISTINCT
+    `k` AS `__hw_f1`
+  FROM `__hw_src_1_delta` ) AS t2
   ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_2
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f2`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f2`
 
 -- __hw_stage_3
 SELECT `g`, `v`, `__hw_w`
@@ -157,33 +180,42 @@ FROM (
     SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_stage_2` ) AS t5
+      FROM `__hw_stage_1` ) AS t5
     CROSS JOIN LATERAL (
       SELECT MAX(`y`) AS `m`
       FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t7
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t8
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_2` ) AS t7
       WHERE `k_1` = `k` ) AS t6
     UNION ALL
     SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_stage_2` ) AS t9
+      FROM `__hw_stage_1` ) AS t8
     CROSS JOIN LATERAL (
       SELECT MAX(`y`) AS `m`
       FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t11
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t12
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-      WHERE `k_1` = `k` ) AS t10 ) AS t13
-  GROUP BY `k`, `m` ) AS t14
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_2`
+            UNION ALL
+            SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `y`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t10
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f2`
+              FROM `__hw_stage_1` ) AS t11
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f2` ) AS t12
+          GROUP BY `k_1`, `y` ) AS t13
+        WHERE `__hw_w` <> 0 ) AS t14
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g15 AS `__hw_f3`
+      WHERE `k_1` = `k` ) AS t9 ) AS t16
+  GROUP BY `k`, `m` ) AS t17
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_4
@@ -289,19 +321,26 @@ VALUES ( s.`g`, s.`v`, s.`__hw_id` )
 -- changed: r mixed; apply: bag
 
 -- __hw_stage_1
-SELECT DISTINCT
-  `k` AS `__hw_f1`
-FROM `__hw_src_1_delta`
-
--- __hw_stage_2
 SELECT `k`
 FROM (
   SELECT `k`
   FROM `__hw_src_0_new` ) AS t1
 LEFT SEMI JOIN (
-  SELECT `__hw_f1`
-  FROM `__hw_stage_1` ) AS t2
+  SELECT DISTINCT
+    `k` AS `__hw_f1`
+  FROM `__hw_src_1_delta` ) AS t2
   ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_2
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f2`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f2`
 
 -- __hw_stage_3
 SELECT `g`, `v`, `__hw_w`
@@ -311,33 +350,42 @@ FROM (
     SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_stage_2` ) AS t1
+      FROM `__hw_stage_1` ) AS t1
     CROSS JOIN LATERAL (
       SELECT MAX(`y`) AS `m`
       FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t3
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t4
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_2` ) AS t3
       WHERE `k_1` = `k` ) AS t2
     UNION ALL
     SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_stage_2` ) AS t5
+      FROM `__hw_stage_1` ) AS t4
     CROSS JOIN LATERAL (
       SELECT MAX(`y`) AS `m`
       FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t7
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t8
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-      WHERE `k_1` = `k` ) AS t6 ) AS t9
-  GROUP BY `k`, `m` ) AS t10
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_2`
+            UNION ALL
+            SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `y`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t6
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f2`
+              FROM `__hw_stage_1` ) AS t7
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f2` ) AS t8
+          GROUP BY `k_1`, `y` ) AS t9
+        WHERE `__hw_w` <> 0 ) AS t10
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g11 AS `__hw_f3`
+      WHERE `k_1` = `k` ) AS t5 ) AS t12
+  GROUP BY `k`, `m` ) AS t13
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_4
@@ -400,19 +448,26 @@ WHERE IF( `__hw_rows` = 1, TRUE, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs
 -- changed: l mixed, r mixed; apply: merge
 
 -- __hw_stage_1
-SELECT DISTINCT
-  `k` AS `__hw_f1`
-FROM `__hw_src_1_delta`
-
--- __hw_stage_2
 SELECT `k`
 FROM (
   SELECT `k`
   FROM `__hw_src_0_old` ) AS t1
 LEFT SEMI JOIN (
-  SELECT `__hw_f1`
-  FROM `__hw_stage_1` ) AS t2
+  SELECT DISTINCT
+    `k` AS `__hw_f1`
+  FROM `__hw_src_1_delta` ) AS t2
   ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_2
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f2`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f2`
 
 -- __hw_stage_3
 SELECT `g`, `v`, `__hw_went`, IF( `__hw_came` <= 1, `__hw_w` > 0, CAST(RAISE_ERROR('HW3003: unique_key (g) occurs more than once in the result') AS BOOLEAN) ) AS `__hw_new`
@@ -439,34 +494,43 @@ FROM (
       SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_stage_2` ) AS t5
+        FROM `__hw_stage_1` ) AS t5
       CROSS JOIN LATERAL (
         SELECT MAX(`y`) AS `m`
         FROM (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_new` ) AS t7
-        LEFT SEMI JOIN (
-          SELECT `__hw_f1`
-          FROM `__hw_stage_1` ) AS t8
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_2` ) AS t7
         WHERE `k_1` = `k` ) AS t6
       UNION ALL
       SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
       FROM (
         SELECT `k`
-        FROM `__hw_stage_2` ) AS t9
+        FROM `__hw_stage_1` ) AS t8
       CROSS JOIN LATERAL (
         SELECT MAX(`y`) AS `m`
         FROM (
-          SELECT `k` AS `k_1`, `y`
-          FROM `__hw_src_1_old` ) AS t11
-        LEFT SEMI JOIN (
-          SELECT `__hw_f1`
-          FROM `__hw_stage_1` ) AS t12
-          ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-        WHERE `k_1` = `k` ) AS t10 ) AS t13
-    GROUP BY `k`, `m` ) AS t14
-  WHERE `__hw_w` <> 0 ) AS t15
+          SELECT `k_1`, `y`, `__hw_w`
+          FROM (
+            SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+            FROM (
+              SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+              FROM `__hw_stage_2`
+              UNION ALL
+              SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+              FROM (
+                SELECT `k` AS `k_1`, `y`, `__hw_w`
+                FROM `__hw_src_1_delta` ) AS t10
+              LEFT SEMI JOIN (
+                SELECT `k` AS `__hw_f2`
+                FROM `__hw_stage_1` ) AS t11
+                ON `k_1` IS NOT DISTINCT FROM `__hw_f2` ) AS t12
+            GROUP BY `k_1`, `y` ) AS t13
+          WHERE `__hw_w` <> 0 ) AS t14
+        LATERAL VIEW
+        EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g15 AS `__hw_f3`
+        WHERE `k_1` = `k` ) AS t9 ) AS t16
+    GROUP BY `k`, `m` ) AS t17
+  WHERE `__hw_w` <> 0 ) AS t18
 WHERE ( `__hw_w` > 0 OR `__hw_came` = 0 )
 
 -- statement
@@ -501,19 +565,26 @@ FROM (
 -- changed: l mixed, r mixed; apply: merge
 
 -- __hw_stage_1
-SELECT DISTINCT
-  `k` AS `__hw_f1`
-FROM `__hw_src_1_delta`
-
--- __hw_stage_2
 SELECT `k`
 FROM (
   SELECT `k`
   FROM `__hw_src_0_old` ) AS t1
 LEFT SEMI JOIN (
-  SELECT `__hw_f1`
-  FROM `__hw_stage_1` ) AS t2
+  SELECT DISTINCT
+    `k` AS `__hw_f1`
+  FROM `__hw_src_1_delta` ) AS t2
   ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_2
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f2`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f2`
 
 -- __hw_stage_3
 SELECT `k`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
@@ -538,33 +609,42 @@ FROM (
     SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_stage_2` ) AS t5
+      FROM `__hw_stage_1` ) AS t5
     CROSS JOIN LATERAL (
       SELECT MAX(`y`) AS `m`
       FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t7
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t8
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_2` ) AS t7
       WHERE `k_1` = `k` ) AS t6
     UNION ALL
     SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_stage_2` ) AS t9
+      FROM `__hw_stage_1` ) AS t8
     CROSS JOIN LATERAL (
       SELECT MAX(`y`) AS `m`
       FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t11
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t12
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-      WHERE `k_1` = `k` ) AS t10 ) AS t13
-  GROUP BY `k` ) AS t14
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_2`
+            UNION ALL
+            SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `y`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t10
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f2`
+              FROM `__hw_stage_1` ) AS t11
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f2` ) AS t12
+          GROUP BY `k_1`, `y` ) AS t13
+        WHERE `__hw_w` <> 0 ) AS t14
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g15 AS `__hw_f3`
+      WHERE `k_1` = `k` ) AS t9 ) AS t16
+  GROUP BY `k` ) AS t17
 WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 )
 
 -- statement
@@ -599,23 +679,30 @@ FROM (
 -- changed: l mixed, r mixed; apply: replace_keys
 
 -- __hw_stage_1
-SELECT DISTINCT
-  `k` AS `__hw_f1`
-FROM `__hw_src_1_delta`
-
--- __hw_stage_2
 SELECT `k`
 FROM (
   SELECT `k`
   FROM `__hw_src_0_old` ) AS t1
 LEFT SEMI JOIN (
-  SELECT `__hw_f1`
-  FROM `__hw_stage_1` ) AS t2
+  SELECT DISTINCT
+    `k` AS `__hw_f1`
+  FROM `__hw_src_1_delta` ) AS t2
   ON `k` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_2
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f2`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f2`
 
 -- __hw_stage_3
 SELECT DISTINCT
-  `k` AS `__hw_f2`
+  `k` AS `__hw_f3`
 FROM (
   SELECT `k`, `m`, SUM(`__hw_w`) AS `__hw_w`
   FROM (
@@ -637,39 +724,48 @@ FROM (
     SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_stage_2` ) AS t5
+      FROM `__hw_stage_1` ) AS t5
     CROSS JOIN LATERAL (
       SELECT MAX(`y`) AS `m`
       FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t7
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t8
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_2` ) AS t7
       WHERE `k_1` = `k` ) AS t6
     UNION ALL
     SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `k`
-      FROM `__hw_stage_2` ) AS t9
+      FROM `__hw_stage_1` ) AS t8
     CROSS JOIN LATERAL (
       SELECT MAX(`y`) AS `m`
       FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t11
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t12
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-      WHERE `k_1` = `k` ) AS t10 ) AS t13
-  GROUP BY `k`, `m` ) AS t14
+        SELECT `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+          FROM (
+            SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+            FROM `__hw_stage_2`
+            UNION ALL
+            SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+            FROM (
+              SELECT `k` AS `k_1`, `y`, `__hw_w`
+              FROM `__hw_src_1_delta` ) AS t10
+            LEFT SEMI JOIN (
+              SELECT `k` AS `__hw_f2`
+              FROM `__hw_stage_1` ) AS t11
+              ON `k_1` IS NOT DISTINCT FROM `__hw_f2` ) AS t12
+          GROUP BY `k_1`, `y` ) AS t13
+        WHERE `__hw_w` <> 0 ) AS t14
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g15 AS `__hw_f4`
+      WHERE `k_1` = `k` ) AS t9 ) AS t16
+  GROUP BY `k`, `m` ) AS t17
 WHERE `__hw_w` <> 0
 
 -- __hw_stage_4
-SELECT `__hw_f2`, `g`, `n`, `__hw_here`
+SELECT `__hw_f3`, `g`, `n`, `__hw_here`
 FROM (
-  SELECT `__hw_f2`
+  SELECT `__hw_f3`
   FROM `__hw_stage_3` ) AS t1
 LEFT JOIN (
   SELECT `k` AS `g`, `n`, TRUE AS `__hw_here`
@@ -678,11 +774,11 @@ LEFT JOIN (
     FROM (
       SELECT `k`
       FROM `__hw_src_0_new`
-      WHERE __HW_AMONG('__hw_stage_3', '__hw_f2', `k`) ) AS t2
+      WHERE __HW_AMONG('__hw_stage_3', '__hw_f3', `k`) ) AS t2
     LEFT SEMI JOIN (
-      SELECT `__hw_f2`
+      SELECT `__hw_f3`
       FROM `__hw_stage_3` ) AS t3
-      ON `k` IS NOT DISTINCT FROM `__hw_f2`
+      ON `k` IS NOT DISTINCT FROM `__hw_f3`
     CROSS JOIN LATERAL (
       SELECT MAX(`y`) AS `m`
       FROM (
@@ -690,14 +786,14 @@ LEFT JOIN (
         FROM `__hw_src_1_new` ) AS t5
       WHERE `k_1` = `k` ) AS t4
     GROUP BY `k` ) AS t6 ) AS t7
-  ON `g` IS NOT DISTINCT FROM `__hw_f2`
+  ON `g` IS NOT DISTINCT FROM `__hw_f3`
 
 -- statement
 MERGE INTO `__hw_target` AS t
 USING (
-SELECT `__hw_f2`, `g`, `n`, `__hw_here`
+SELECT `__hw_f3`, `g`, `n`, `__hw_here`
 FROM `__hw_stage_4` ) AS s
-ON t.`g` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_4', '__hw_f2', t.`g`)
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f3` AND __HW_AMONG('__hw_stage_4', '__hw_f3', t.`g`)
 WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN MATCHED AND (NOT t.`n` IS NOT DISTINCT FROM s.`n`) THEN UPDATE SET `n` = s.`n`
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `n`)
@@ -723,85 +819,84 @@ FROM (
 -- changed: l mixed, r mixed; apply: replace_keys
 
 -- __hw_stage_1
-SELECT DISTINCT
-  `k` AS `__hw_f1`
-FROM `__hw_src_1_delta`
-
--- __hw_stage_2
 SELECT `k`
 FROM (
   SELECT `k`
   FROM `__hw_src_0_old` ) AS t1
 LEFT SEMI JOIN (
-  SELECT `__hw_f1`
-  FROM `__hw_stage_1` ) AS t2
+  SELECT DISTINCT
+    `k` AS `__hw_f1`
+  FROM `__hw_src_1_delta` ) AS t2
   ON `k` IS NOT DISTINCT FROM `__hw_f1`
 
--- __hw_stage_3
-SELECT DISTINCT
-  `k` AS `__hw_f2`
+-- __hw_stage_2
+SELECT `k_1`, `y`
 FROM (
-  SELECT `k`, `m`, SUM(`__hw_w`) AS `__hw_w`
-  FROM (
-    SELECT `k`, `m`, `__hw_w`
-    FROM (
-      SELECT `k`, `__hw_w`
-      FROM (
-        SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
-        FROM `__hw_src_0_delta`
-        GROUP BY `k` ) AS t1
-      WHERE `__hw_w` <> 0 ) AS t2
-    CROSS JOIN LATERAL (
-      SELECT MAX(`y`) AS `m`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t4
-      WHERE `k_1` = `k` ) AS t3
-    UNION ALL
-    SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_stage_2` ) AS t5
-    CROSS JOIN LATERAL (
-      SELECT MAX(`y`) AS `m`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_new` ) AS t7
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t8
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-      WHERE `k_1` = `k` ) AS t6
-    UNION ALL
-    SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
-    FROM (
-      SELECT `k`
-      FROM `__hw_stage_2` ) AS t9
-    CROSS JOIN LATERAL (
-      SELECT MAX(`y`) AS `m`
-      FROM (
-        SELECT `k` AS `k_1`, `y`
-        FROM `__hw_src_1_old` ) AS t11
-      LEFT SEMI JOIN (
-        SELECT `__hw_f1`
-        FROM `__hw_stage_1` ) AS t12
-        ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
-      WHERE `k_1` = `k` ) AS t10 ) AS t13
-  GROUP BY `k`, `m` ) AS t14
-WHERE `__hw_w` <> 0
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f2`
+  FROM `__hw_stage_1` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f2`
 
--- __hw_stage_4
+-- __hw_stage_3
 SELECT `k`
 FROM (
   SELECT `k`
-  FROM `__hw_src_0_new`
-  WHERE __HW_AMONG('__hw_stage_3', '__hw_f2', `k`) ) AS t1
+  FROM `__hw_src_0_new` ) AS t1
 LEFT SEMI JOIN (
-  SELECT `__hw_f2`
-  FROM `__hw_stage_3` ) AS t2
-  ON `k` IS NOT DISTINCT FROM `__hw_f2`
+  SELECT DISTINCT
+    `k` AS `__hw_f3`
+  FROM (
+    SELECT `k`, `m`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k`, `m`, `__hw_w`
+      FROM (
+        SELECT `k`, `__hw_w`
+        FROM (
+          SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+          FROM `__hw_src_0_delta`
+          GROUP BY `k` ) AS t2
+        WHERE `__hw_w` <> 0 ) AS t3
+      CROSS JOIN LATERAL (
+        SELECT MAX(`y`) AS `m`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_new` ) AS t5
+        WHERE `k_1` = `k` ) AS t4
+      UNION ALL
+      SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_stage_1` ) AS t6
+      CROSS JOIN LATERAL (
+        SELECT MAX(`y`) AS `m`
+        FROM (
+          SELECT `k_1`, `y`
+          FROM `__hw_stage_2` ) AS t8
+        WHERE `k_1` = `k` ) AS t7
+      UNION ALL
+      SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_stage_1` ) AS t9
+      CROSS JOIN LATERAL (
+        SELECT MAX(`y`) AS `m`
+        FROM (
+          SELECT `k` AS `k_1`, `y`
+          FROM `__hw_src_1_old`
+          WHERE __HW_AMONG('__hw_stage_1', 'k', `k`) ) AS t11
+        LEFT SEMI JOIN (
+          SELECT `k` AS `__hw_f2`
+          FROM `__hw_stage_1` ) AS t12
+          ON `k_1` IS NOT DISTINCT FROM `__hw_f2`
+        WHERE `k_1` = `k` ) AS t10 ) AS t13
+    GROUP BY `k`, `m` ) AS t14
+  WHERE `__hw_w` <> 0 ) AS t15
+  ON `k` IS NOT DISTINCT FROM `__hw_f3`
 
--- __hw_stage_5
+-- __hw_stage_4
 SELECT `g`, `v`, `n`, `__hw_w`
 FROM (
   SELECT `g`, `v`, `n`, SUM(`__hw_w`) AS `__hw_w`
@@ -811,7 +906,7 @@ FROM (
       SELECT `k`, `m`, COUNT(*) OVER (PARTITION BY `k`) AS `n`
       FROM (
         SELECT `k`
-        FROM `__hw_stage_4` ) AS t1
+        FROM `__hw_stage_3` ) AS t1
       CROSS JOIN LATERAL (
         SELECT MAX(`y`) AS `m`
         FROM (
@@ -822,29 +917,86 @@ FROM (
     SELECT `g`, `v`, `n`, CAST(-1 AS BIGINT) AS `__hw_w`
     FROM (
       SELECT `g`, `v`, `n`
-      FROM `__hw_target`
-      WHERE __HW_AMONG('__hw_stage_3', '__hw_f2', `g`) ) AS t5
+      FROM `__hw_target` ) AS t5
     LEFT SEMI JOIN (
-      SELECT `__hw_f2`
-      FROM `__hw_stage_3` ) AS t6
-      ON `g` IS NOT DISTINCT FROM `__hw_f2` ) AS t7
-  GROUP BY `g`, `v`, `n` ) AS t8
+      SELECT DISTINCT
+        `k` AS `__hw_f3`
+      FROM (
+        SELECT `k`, `m`, SUM(`__hw_w`) AS `__hw_w`
+        FROM (
+          SELECT `k`, `m`, `__hw_w`
+          FROM (
+            SELECT `k`, `__hw_w`
+            FROM (
+              SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+              FROM `__hw_src_0_delta`
+              GROUP BY `k` ) AS t6
+            WHERE `__hw_w` <> 0 ) AS t7
+          CROSS JOIN LATERAL (
+            SELECT MAX(`y`) AS `m`
+            FROM (
+              SELECT `k` AS `k_1`, `y`
+              FROM `__hw_src_1_new` ) AS t9
+            WHERE `k_1` = `k` ) AS t8
+          UNION ALL
+          SELECT `k`, `m`, CAST(1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`
+            FROM `__hw_stage_1` ) AS t10
+          CROSS JOIN LATERAL (
+            SELECT MAX(`y`) AS `m`
+            FROM (
+              SELECT `k_1`, `y`
+              FROM `__hw_stage_2` ) AS t12
+            WHERE `k_1` = `k` ) AS t11
+          UNION ALL
+          SELECT `k`, `m`, CAST(-1 AS BIGINT) AS `__hw_w`
+          FROM (
+            SELECT `k`
+            FROM `__hw_stage_1` ) AS t13
+          CROSS JOIN LATERAL (
+            SELECT MAX(`y`) AS `m`
+            FROM (
+              SELECT `k_1`, `y`, `__hw_w`
+              FROM (
+                SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+                FROM (
+                  SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+                  FROM `__hw_stage_2`
+                  UNION ALL
+                  SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+                  FROM (
+                    SELECT `k` AS `k_1`, `y`, `__hw_w`
+                    FROM `__hw_src_1_delta` ) AS t15
+                  LEFT SEMI JOIN (
+                    SELECT `k` AS `__hw_f2`
+                    FROM `__hw_stage_1` ) AS t16
+                    ON `k_1` IS NOT DISTINCT FROM `__hw_f2` ) AS t17
+                GROUP BY `k_1`, `y` ) AS t18
+              WHERE `__hw_w` <> 0 ) AS t19
+            LATERAL VIEW
+            EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g20 AS `__hw_f5`
+            WHERE `k_1` = `k` ) AS t14 ) AS t21
+        GROUP BY `k`, `m` ) AS t22
+      WHERE `__hw_w` <> 0 ) AS t23
+      ON `g` IS NOT DISTINCT FROM `__hw_f3` ) AS t24
+  GROUP BY `g`, `v`, `n` ) AS t25
 WHERE `__hw_w` <> 0
 
--- __hw_stage_6
+-- __hw_stage_5
 SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`, CAST(NULL AS BIGINT) AS `n`
 FROM (
   SELECT `g`, `v`, `n`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_t3`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v`, `n` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`, `n`) AS `__hw_copies`
   FROM (
     SELECT `g`, `v`, `n`, `__hw_w`
-    FROM `__hw_stage_5`
+    FROM `__hw_stage_4`
     WHERE `__hw_w` < 0 ) AS t1
   LEFT JOIN (
     SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `n` AS `__hw_t3`, `__hw_id` AS `__hw_stored_id`
     FROM `__hw_target`
-    WHERE __HW_AMONG('__hw_stage_5', 'g', `g`)
-      AND __HW_AMONG('__hw_stage_5', 'v', `v`)
-      AND __HW_AMONG('__hw_stage_5', 'n', `n`) ) AS t2
+    WHERE __HW_AMONG('__hw_stage_4', 'g', `g`)
+      AND __HW_AMONG('__hw_stage_4', 'v', `v`)
+      AND __HW_AMONG('__hw_stage_4', 'n', `n`) ) AS t2
     ON `g` IS NOT DISTINCT FROM `__hw_t1`
     AND `v` IS NOT DISTINCT FROM `__hw_t2`
     AND `n` IS NOT DISTINCT FROM `__hw_t3` ) AS t3
@@ -859,7 +1011,7 @@ FROM (
       SELECT `g`, `v`, `n`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL, `n`, `n` IS NULL) AS `__hw_hash`
       FROM (
         SELECT `g`, `v`, `n`, `__hw_w`
-        FROM `__hw_stage_5`
+        FROM `__hw_stage_4`
         WHERE `__hw_w` > 0 ) AS t4
       LATERAL VIEW
       EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
@@ -868,8 +1020,8 @@ FROM (
 MERGE INTO `__hw_target` AS t
 USING (
 SELECT `__hw_id`, `g`, `v`, `n`
-FROM `__hw_stage_6` ) AS s
-ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_6', '__hw_id', t.`__hw_id`)
+FROM `__hw_stage_5` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_5', '__hw_id', t.`__hw_id`)
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `n`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`n`, s.`__hw_id` )

@@ -6,6 +6,8 @@ subquery is evaluated as written at either version, which keeps its rules for NU
 results; rows whose value stays the same drop out before they are counted. f(l; R¹) for a row l that
 went belongs to no version; a subquery that can fail is computed version by version instead.
 
+A is computed first: the subquery then reads R for the keys of its rows only.
+
 Reference: DBSP (2022), bilinear operators with one side nested. Cost: D(L) and A, each with the
 subquery at its version.
 """
@@ -52,12 +54,12 @@ def delta(node: Apply, ctx: DeltaContext) -> Delta:
 
 def _turned(node: Apply, before: Column, ctx: DeltaContext) -> Node:
     """The old outer rows with another value than before; both values beside each other."""
-    concerned = concerned_rows(node.input, node.subquery, ctx)
+    rows, columns = concerned_rows(node.input, node.subquery, ctx)
     new, old = ctx.new(node.subquery), ctx.old(node.subquery)
-    if concerned.keys is not None:
-        new = narrowed(new, concerned.keys, concerned.columns)
-        old = narrowed(old, concerned.keys, concerned.columns)
-    after = replace(node, input=concerned.rows, subquery=new)
+    if columns:
+        keys = ctx.keys(ctx.share(rows), columns)
+        new, old = narrowed(new, keys, columns), narrowed(old, keys, columns)
+    after = replace(node, input=rows, subquery=new)
     both = replace(node, input=after, subquery=old, output=before)
     same = exp.NullSafeEQ(this=before.ref, expression=node.output.ref)
     return Filter(both, exp.Not(this=same))

@@ -35,12 +35,13 @@ def delta(node: Lateral, ctx: DeltaContext) -> Delta:
         terms.append(weighted(joined, node.columns))
     if not ctx.changed(node.right):
         return Delta(terms[0], inserts_only=outer is not None and outer.inserts_only)
-    concerned = concerned_rows(node.left, node.right, ctx)
-    rows = ctx.share(concerned.rows)
-    for body, sign in ((ctx.new(node.right), 1), (ctx.old(node.right), -1)):
-        right = body
-        if concerned.keys is not None:
-            right = narrowed(body, concerned.keys, concerned.columns)
-        joined = replace(node, left=rows, right=right)
+    rows, columns = concerned_rows(node.left, node.right, ctx)
+    ctx.share(rows)
+    new, old = ctx.new(node.right), ctx.old(node.right)
+    if columns:
+        keys = ctx.keys(rows, columns)
+        new, old = narrowed(new, keys, columns), narrowed(old, keys, columns)
+    for body, sign in ((new, 1), (old, -1)):
+        joined = replace(node, left=rows, right=body)
         terms.append(weighted(joined, node.columns, big(sign)))
     return Delta(added(terms, node.columns))
