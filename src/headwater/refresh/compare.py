@@ -51,12 +51,16 @@ def compare(
     expected: str,
     actual: str,
 ) -> Difference:
-    """How `actual` differs from `expected`; both are queries with these columns (name, type)."""
+    """How `actual` differs from `expected`; both are queries with these columns (name, type).
+
+    Each is grouped by itself first: Spark cannot plan every correlated value below UNION ALL.
+    """
     names = ", ".join(quote(name) for name, _ in columns)
     keys = ", ".join(f"{_groupable(name, kind)} AS {quote(name)}" for name, kind in columns)
-    sides = (
-        f"SELECT {keys}, 1L AS __hw_w FROM ({expected}) UNION ALL "
-        f"SELECT {keys}, -1L AS __hw_w FROM ({actual})"
+    sides = " UNION ALL ".join(
+        f"SELECT {names}, {sign}COUNT(*) AS __hw_w FROM (SELECT {keys} FROM ({side})) "
+        f"GROUP BY {names}"
+        for sign, side in (("", expected), ("-", actual))
     )
     differing = (
         f"SELECT {names}, SUM(__hw_w) AS __hw_w FROM ({sides}) GROUP BY {names} "
