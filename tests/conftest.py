@@ -10,6 +10,15 @@ if TYPE_CHECKING:
 pytest_plugins = ["division", "figures", "postgres_server", "shared_spark", "tracing"]
 
 
+LONGEST = ("test_kill", "test_generated_on_spark", "test_workloads_on_spark", "test_lost_executors")
+"""Files of minutes: none of them may come last."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first: the workers of a run end together, on many short ones."""
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("spark") is None,
+            item.path.stem not in LONGEST,
+        )
+    )
