@@ -79,3 +79,16 @@ def test_the_name_of_a_lost_file_is_told() -> None:
 
     text = f"{TASK}org.apache.iceberg.exceptions.NotFoundException: Failed to open a.parquet"
     assert translate(PySparkException(text)).what == "Failed to open a.parquet"
+
+
+def test_what_to_do_where_spark_has_no_plan() -> None:
+    from pyspark.errors import PySparkException
+
+    text = (
+        "An error occurred while calling o82.collectToPython.\n"
+        ": java.util.NoSuchElementException: key not found: b0#28\n"
+        "\tat scala.collection.MapOps.default(Map.scala:289)"
+    )
+    error = translate(PySparkException(text))
+    assert isinstance(error, errors.QueryFailed)
+    assert "spark.sql.constraintPropagation.enabled" in str(error)

@@ -97,6 +97,12 @@ _BY_PHRASE: _Kinds = (
     ("SparkContext was shut down", SparkLost, ""),
     ("stopped SparkContext", SparkLost, ""),
     ("Found conflicting files", RefreshConflict, ""),
+    (
+        "NoSuchElementException: key not found: ",
+        QueryFailed,
+        "the optimizer of Spark has no plan for a correlated subquery below a set operation: write "
+        "it as a join, or set spark.sql.constraintPropagation.enabled to false",
+    ),
 )
 
 
