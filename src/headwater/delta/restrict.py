@@ -8,6 +8,7 @@ where it selects few rows. Where a column cannot go further the semi-join stays 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -63,7 +64,12 @@ def _selected(node: Node, columns: Sequence[str], keys: Node) -> Node:
     if not any(isinstance(n, Apply) and n.kind in _MEMBERSHIP for n in node.walk()):
         return Join(node, keys, JoinKind.SEMI, matches(columns, keys.names))
     # Spark moves a semi-join below the value of NOT IN, where it forgets that NULL is unknown.
-    joined = Join(node, Distinct(keys), JoinKind.INNER, matches(columns, keys.names))
+    # Columns of an inner join are seen above it: no other selection by these keys may name them.
+    taken = {name for part in node.walk() for name in part.names}
+    suffix = next(i for i in count(1) if taken.isdisjoint(f"{k}_{i}" for k in keys.names))
+    renamed = tuple((replace(k, name=f"{k.name}_{suffix}"), k.ref) for k in keys.columns)
+    single = Project(Distinct(keys), renamed)
+    joined = Join(node, single, JoinKind.INNER, matches(columns, single.names))
     return Project(joined, passed(node.columns))
 
 
