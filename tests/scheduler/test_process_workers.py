@@ -22,6 +22,7 @@ from headwater.core.names import TableName
 from headwater.observe.events import Event, LeaderEvent, StageEvent, WarningEvent
 from headwater.storage import remote
 from headwater.storage.expire import is_scattered
+from headwater.storage.sizing import file_bytes
 from shared_spark import Place, check, place_in
 
 if TYPE_CHECKING:
@@ -328,12 +329,12 @@ def test_maintenance_uses_the_server_of_the_workers(hub: headwater.Hub) -> None:
         wait_until(lambda: has_all(hub))
     metadata = hub._runtime.tables.metadata(TableName.parse("lone"))
     assert metadata is not None
-    assert is_scattered(metadata)
+    assert is_scattered(metadata, file_bytes(0))
     assert hub._scheduler is not None
     hub._scheduler.daemon._maintain()
     metadata = hub._runtime.tables.metadata(TableName.parse("lone"))
     assert metadata is not None
-    assert not is_scattered(metadata)
+    assert not is_scattered(metadata, file_bytes(0))
     check(hub, *TABLES)
 
 
