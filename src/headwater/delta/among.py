@@ -119,16 +119,17 @@ def _of_join(node: Join, sources: Sequence[TableName]) -> dict[str, Origin]:
         found |= origins(node.right, sources)
     if node.kind in _KEEPS_LEFT:
         found |= origins(node.left, sources)
+    if node.kind not in (JoinKind.INNER, JoinKind.SEMI):
+        return found
     pairs = equal_columns(node.condition, node.left, node.right)
     if node.kind is JoinKind.INNER:
         for a, b in pairs:
             for known, other in ((a, b), (b, a)):
                 if known in found:
                     found.setdefault(other, found[known])
-    if node.kind is JoinKind.SEMI:
-        partners = origins(node.right, sources)
-        found = {**{a: partners[b] for a, b in pairs if b in partners}, **found}
-    return found
+        return found
+    partners = origins(node.right, sources)
+    return {**{a: partners[b] for a, b in pairs if b in partners}, **found}
 
 
 def _of_union(node: Union, sources: Sequence[TableName]) -> dict[str, Origin]:

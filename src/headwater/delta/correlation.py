@@ -87,6 +87,17 @@ def narrowed(subquery: Node, keys: Node, columns: Sequence[str]) -> Node:
     return transform(subquery, narrow)
 
 
+def at_both_versions(
+    subquery: Node, rows: Node, columns: Sequence[str], ctx: DeltaContext
+) -> tuple[Node, Node]:
+    """The new and the old subquery for these outer rows, which these columns tie to it, if any."""
+    new, old = ctx.new(subquery), ctx.old(subquery)
+    if not columns:
+        return new, old
+    keys = ctx.keys(ctx.share(rows), columns)
+    return narrowed(new, keys, columns), narrowed(old, keys, columns)
+
+
 def _keys(tie: Tie, names: tuple[str, ...], ctx: DeltaContext) -> Node:
     delta, guard = careful(ctx.change(tie.relation), tie.inner)
     items = tuple((Column(n), guard(e).copy()) for n, e in zip(names, tie.inner, strict=True))

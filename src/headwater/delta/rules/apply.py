@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from headwater.delta.careful import gives_too_many
 from headwater.delta.change import WEIGHT_COLUMN, Delta, added, big, passed, settled, weighted
-from headwater.delta.correlation import concerned_rows, narrowed, outer_columns
+from headwater.delta.correlation import at_both_versions, concerned_rows, narrowed, outer_columns
 from headwater.delta.row_scoped import by_version
 from headwater.sql.operators import Column, Filter, Project
 
@@ -55,10 +55,7 @@ def delta(node: Apply, ctx: DeltaContext) -> Delta:
 def _turned(node: Apply, before: Column, ctx: DeltaContext) -> Node:
     """The old outer rows with another value than before; both values beside each other."""
     rows, columns = concerned_rows(node.input, node.subquery, ctx)
-    new, old = ctx.new(node.subquery), ctx.old(node.subquery)
-    if columns:
-        keys = ctx.keys(ctx.share(rows), columns)
-        new, old = narrowed(new, keys, columns), narrowed(old, keys, columns)
+    new, old = at_both_versions(node.subquery, rows, columns, ctx)
     after = replace(node, input=rows, subquery=new)
     both = replace(node, input=after, subquery=old, output=before)
     same = exp.NullSafeEQ(this=before.ref, expression=node.output.ref)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.delta.change import Delta, added, big, settled, weighted
-from headwater.delta.correlation import concerned_rows, narrowed
+from headwater.delta.correlation import at_both_versions, concerned_rows
 from headwater.delta.row_scoped import by_version
 
 if TYPE_CHECKING:
@@ -36,11 +36,7 @@ def delta(node: Lateral, ctx: DeltaContext) -> Delta:
     if not ctx.changed(node.right):
         return Delta(terms[0], inserts_only=outer is not None and outer.inserts_only)
     rows, columns = concerned_rows(node.left, node.right, ctx)
-    ctx.share(rows)
-    new, old = ctx.new(node.right), ctx.old(node.right)
-    if columns:
-        keys = ctx.keys(rows, columns)
-        new, old = narrowed(new, keys, columns), narrowed(old, keys, columns)
+    new, old = at_both_versions(node.right, ctx.share(rows), columns, ctx)
     for body, sign in ((new, 1), (old, -1)):
         joined = replace(node, left=rows, right=body)
         terms.append(weighted(joined, node.columns, big(sign)))
