@@ -28,7 +28,8 @@ test: $(STAMP) java lint ## Everything CI runs: lint, types, layers, all tests, 
 	@$(BIN)/python scripts/coverage.py
 
 tests:
-	@$(BIN)/python -m pytest -q -m "not long" -n 3 --no-loadscope-reorder --cov --cov-report= $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m "not long and not timed" -n 3 --no-loadscope-reorder --cov --cov-report= $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m "timed and not long" $(PYTEST_ARGS) $(if $(PYTEST_ARGS),|| [ $$? -eq 5 ])
 
 test-fast: $(STAMP) ## Tests that need no JVM and no database server, under a minute.
 	@$(BIN)/python -m pytest -q -m "not spark and not postgres and not long" $(PYTEST_ARGS)

@@ -1,7 +1,7 @@
 """Coverage is measured where tests are cheap: tracing makes Python two to three times slower.
 
-Tests on Spark and those marked `untraced` (hundreds of queries through the same rules, figures of
-time) run without it.
+Tests on Spark and those marked `untraced` (hundreds of queries through the same rules) or `timed`
+(figures of time) run without it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
 import pytest
+
+QUIET = ("spark", "untraced", "timed")
 
 
 @contextmanager
@@ -26,8 +28,7 @@ def untraced() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    quiet = item.get_closest_marker("spark") or item.get_closest_marker("untraced")
-    if quiet is None:
+    if not any(item.get_closest_marker(name) for name in QUIET):
         return (yield)
     with untraced():
         return (yield)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import InvalidOption, VersionExpired
@@ -21,6 +22,21 @@ def check_limit(limit: object) -> None:
     """Refuse what is no number of rows."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidOption(f"limit cannot be {limit!r}", hint="it is a number from 1 on")
+
+
+def check_number(argument: str, value: object, hint: str) -> None:
+    """Refuse what is no whole number from 0 on that a catalog can store."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise InvalidOption(f"{argument} cannot be {value!r}", hint=hint)
+
+
+def check_instant(argument: str, value: object) -> None:
+    """Refuse what is no instant; None is now."""
+    if value is not None and not (isinstance(value, datetime) and value.tzinfo is not None):
+        raise InvalidOption(
+            f"{argument} cannot be {value!r}",
+            hint="give an instant with a time zone, such as UTC",
+        )
 
 
 def check_function(fn: object) -> None:

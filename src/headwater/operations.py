@@ -5,14 +5,15 @@ Each function is a method of `Hub`; what it needs is imported when it is called.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from headwater.arguments import check_function, check_text
+from headwater.arguments import check_function, check_instant, check_number, check_text
 from headwater.core.errors import HeadwaterError, InvalidOption
 from headwater.core.names import TableName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from datetime import datetime
 
     from headwater.core.reports import (
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from headwater.hub import Hub
     from headwater.opening import SettingShown
     from headwater.scheduler.service import Scheduler
+
+MOST_OF_A_NAME = 128
+"""Characters of the name of a refresh group."""
+
+_LONGEST_SECONDS = 10 * 365 * 86_400
 
 
 def set_setting(self: Hub, setting: str, value: object) -> None:
@@ -94,6 +100,7 @@ def scheduler_of(hub: Hub) -> Scheduler:
 
 def tick(self: Hub, now: datetime | None = None) -> TickReport:
     """One scheduler round in this process, until its refreshes are done."""
+    check_instant("now", now)
     return scheduler_of(self).tick(now)
 
 
@@ -132,11 +139,8 @@ def parallel_job_status(self: Hub, max_age_seconds: int = 300) -> tuple[JobRow, 
     """Jobs that wait or run, and those that ended lately, newest first."""
     from headwater.scheduler.looking import parallel_job_status as look
 
-    if isinstance(max_age_seconds, bool) or not isinstance(max_age_seconds, int):
-        raise InvalidOption(
-            f"max_age_seconds cannot be {max_age_seconds!r}", hint="it is a number of seconds"
-        )
-    return look(self._runtime, max_age_seconds)
+    check_number("max_age_seconds", max_age_seconds, "it is a number of seconds")
+    return look(self._runtime, min(max_age_seconds, _LONGEST_SECONDS))
 
 
 def worker_allocation_status(self: Hub) -> tuple[AllocationRow, ...]:
@@ -191,8 +195,15 @@ def health_check(self: Hub) -> tuple[HealthRow, ...]:
 def create_refresh_group(self: Hub, name: str, members: Iterable[str]) -> None:
     """Declare stream tables that appear together, or not at all."""
     check_text("name", name)
+    if not 0 < len(name) <= MOST_OF_A_NAME:
+        raise InvalidOption(
+            f"the name of a group cannot have {len(name)} characters",
+            hint=f"it has 1 to {MOST_OF_A_NAME}",
+        )
     if isinstance(members, str):
         members = [members]
+    if not isinstance(members, Iterable):
+        raise InvalidOption(f"members cannot be {members!r}", hint="they are names")
     tables = [TableName.parse(m) for m in members]
     if len(set(tables)) < 2:
         raise InvalidOption(
@@ -232,8 +243,7 @@ def set_fuse(self: Hub, name: str, ceiling: int) -> None:
     """Let a stream table stop when more changed rows than this wait for it; 0 never stops it."""
     from headwater.catalog.schedule_states import FuseState
 
-    if isinstance(ceiling, bool) or not isinstance(ceiling, int) or ceiling < 0:
-        raise InvalidOption(f"ceiling cannot be {ceiling!r}", hint="it is a number of rows")
+    check_number("ceiling", ceiling, "it is a number of rows")
     row = self._runtime.store.tables.get(TableName.parse(name))
     self._runtime.store.schedule.set_fuse(row.id, FuseState.ARMED, ceiling=ceiling)
 

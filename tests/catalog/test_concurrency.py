@@ -119,7 +119,7 @@ def test_a_forked_child_opens_its_own_connections(store: Store) -> None:
     assert store.tables.get(TOTALS).name == TOTALS
 
 
-@pytest.mark.untraced
+@pytest.mark.timed
 def test_an_idle_refresh_is_cheap(tmp_path: Path) -> None:
     """Work is bounded by processor time, waiting by the best wall time: neighbours do not count."""
     with Store(f"sqlite:///{tmp_path}/headwater.db") as store:

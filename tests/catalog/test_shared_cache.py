@@ -51,6 +51,7 @@ def cache(path: Path) -> Iterator[SharedCache]:
     opened.close()
 
 
+@pytest.mark.timed
 def test_a_value_comes_back_in_another_process(cache: SharedCache, path: Path) -> None:
     assert cache.get(b"k") is None
     assert cache.put(b"k", b"v" * 10_000)
@@ -70,6 +71,7 @@ print(len(found), sorted(times)[10] < 1.0)
     assert done(child(code, path)) == "10000 True"
 
 
+@pytest.mark.timed
 def test_a_writer_that_is_stopped_blocks_nobody(cache: SharedCache, path: Path) -> None:
     stopped = child(STOPPED, path)
     assert stopped.stdout is not None

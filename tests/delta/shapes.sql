@@ -236,6 +236,18 @@ SELECT k, x, grouping_id(k, x) AS g, MIN(id) AS m FROM l GROUP BY GROUPING SETS 
 -- name: lateral
 SELECT l.id, q.m FROM l, LATERAL (SELECT MAX(y) AS m FROM r WHERE r.k = l.k) q
 
+-- name: lateral_window
+SELECT l.id, q.y, q.n FROM l, LATERAL (SELECT y, ROW_NUMBER() OVER (ORDER BY y, k) AS n FROM r WHERE r.k = l.k) q
+
+-- name: exists_window
+SELECT id FROM l WHERE EXISTS (SELECT 1 FROM (SELECT ROW_NUMBER() OVER (ORDER BY y) AS n FROM r WHERE r.k = l.k) q WHERE n = 2)
+
+-- name: scalar_window
+SELECT id, (SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY y) AS n FROM r WHERE r.k = l.k) q) AS m FROM l
+
+-- name: exists_limit
+SELECT id FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.k = l.k LIMIT 1)
+
 -- name: lateral_top
 SELECT l.id, q.y FROM l LEFT JOIN LATERAL (SELECT y FROM r WHERE r.k = l.k ORDER BY y LIMIT 1) q ON
 TRUE

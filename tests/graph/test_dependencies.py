@@ -117,6 +117,7 @@ def test_any_graph_is_ordered_or_its_cycle_is_real(
             assert read in reads[reader]
 
 
+@pytest.mark.timed
 def test_ten_thousand_tables_are_ordered_quickly() -> None:
     many = [TableName("default", f"t{n:05}") for n in range(10_000)]
     reads = {name: many[max(0, i - 3) : i] for i, name in enumerate(many)}

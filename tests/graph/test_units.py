@@ -153,6 +153,7 @@ def test_random_graphs(seed: int) -> None:
             assert len({made.of_table[m].key for m in diamond.members}) == 1
 
 
+@pytest.mark.timed
 def test_ten_thousand_tables_are_built_in_seconds() -> None:
     rng = random.Random(1)
     reads = {

@@ -91,6 +91,7 @@ class TestHelp:
             assert parameter.help, f"{name} {parameter.name}"
             assert parameter.help.endswith("."), f"{name} {parameter.name}"
 
+    @pytest.mark.timed
     def test_help_is_quick(self) -> None:
         assert is_within(lambda: headwater("--help").check_returncode(), HELP_BUDGET_SECONDS)
 

@@ -196,6 +196,7 @@ class TestReading:
         ok("init", lake)
         assert rows("--hub", f"{lake}/headwater.toml", "list") == rows("--hub", lake, "list")
 
+    @pytest.mark.timed
     @pytest.mark.parametrize("args", [["list"], ["status"], ["history"], ["settings"]])
     def test_reading_is_quick(self, lake: str, args: list[str]) -> None:
         assert is_within(lambda: ok("--hub", lake, *args, java=False), READ_BUDGET_SECONDS)

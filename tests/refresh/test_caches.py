@@ -144,6 +144,7 @@ def second_process(place: Place) -> dict[str, float]:
 
 
 @pytest.mark.spark
+@pytest.mark.timed
 def test_a_second_process_compiles_nothing(spark: SparkSession, place: Place) -> None:
     with place.open(spark) as hub:
         hub.sql("CREATE TABLE src (id BIGINT, g INT, x BIGINT) USING iceberg")

@@ -33,6 +33,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.timed
 def test_no_data_needs_no_jvm_and_under_10_ms(
     spark: object, place: Place, report: list[str]
 ) -> None:

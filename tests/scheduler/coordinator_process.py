@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 import headwater
 from headwater.catalog.database import Database
 from headwater.observe.events import Event, LeaderEvent, RefreshEvent, StageEvent
-from headwater.scheduler import coordinator, daemon
+from headwater.scheduler import daemon, reaping
 from headwater.sources.database import SqliteDatabase
 from shared_spark import attach
 
@@ -64,7 +64,7 @@ def main() -> None:
     )
     upkeep = os.environ.get("HW_UPKEEP_SECONDS")
     if upkeep is not None:
-        daemon._MAINTAIN_SECONDS = coordinator.PRUNE_SECONDS = float(upkeep)
+        daemon._MAINTAIN_SECONDS = reaping.PRUNE_SECONDS = float(upkeep)
     once = threading.Lock()
     doorman = Doorman()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 
     from headwater.scheduler.coordinator import Coordinator
     from headwater.scheduler.tick_state import UnitRun
+
+NOW = datetime.now(UTC)
+
+
+def after(**time: float) -> datetime:
+    """An instant so much later than the first tick."""
+    return NOW + timedelta(**time)
 
 
 @dataclass

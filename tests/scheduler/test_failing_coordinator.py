@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from bench.quiet_hub import quiet_hub, write_source
-from failing_units import (
-    Units,
-    coordinator_of,
-    hub_with_readers,
-    jobs_of,
-    refuse_once,
-    without_spark,
-)
+from failing_units import NOW, Units, after, coordinator_of, hub_with_readers, jobs_of, refuse_once
 from sqlalchemy import event, update
 
 from headwater.catalog import tables
 from headwater.core.errors import CatalogBusy, QueryFailed, SparkLost
+from headwater.scheduler import reaping
 from headwater.scheduler.process_pool import ProcessPool
 
-NOW = datetime.now(UTC)
 LOST = SparkLost("Spark went away")
-
-
-@pytest.fixture
-def units(monkeypatch: pytest.MonkeyPatch) -> Units:
-    return without_spark(monkeypatch)
-
-
-def after(**time: float) -> datetime:
-    return NOW + timedelta(**time)
 
 
 def test_a_job_that_could_not_be_closed_is_closed_by_the_next_tick(
@@ -167,7 +150,64 @@ def test_what_was_chosen_and_never_queued_is_as_due_as_before(
         assert "default.t1" in units.taken()
 
 
-def test_many_appointments_at_once_are_one_statement(tmp_path: Path, units: Units) -> None:
+def test_a_tick_waits_for_the_catalog_once(tmp_path: Path, units: Units) -> None:
+    """A tick that skips many, appoints many and runs some writes one transaction."""
+    with hub_with_readers(tmp_path) as hub:
+        hub.tick(now=NOW)
+        hub.gate_source("source0")
+        for source in ("source0", "source2"):
+            write_source(tmp_path, source, 2)
+        begun: list[str] = []
+        engine = hub._runtime.store.database.engine
+        event.listen(engine, "before_cursor_execute", lambda *said: begun.append(said[2]))
+        heard: list[bool] = []
+        hub.subscribe(lambda _: heard.append(begun[-1] == "BEGIN IMMEDIATE"))
+        coordinator_of(hub).begin(after(minutes=2))
+        assert begun.count("BEGIN IMMEDIATE") == 1, begun
+        assert heard and not any(heard), "listeners hear of it when it is written"
+        skipped = {run.reason_code for run in hub.history() if run.action == "SKIPPED"}
+        assert skipped == {"GATED"}
+        hub.tick(now=after(minutes=3))
+        assert "default.t1" in units.taken()
+
+
+def test_a_tick_that_could_not_be_written_is_written_by_the_next(
+    tmp_path: Path, units: Units, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its transaction is taken back whole: choices, skips, ends of jobs."""
+    with hub_with_readers(tmp_path) as hub:
+        hub.tick(now=NOW)
+        hub.gate_source("source0")
+        for source in ("source0", "source2"):
+            write_source(tmp_path, source, 2)
+        coordinator, ended = coordinator_of(hub), []
+        gates = coordinator._recorder.decided
+        monkeypatch.setattr(
+            coordinator._recorder,
+            "decided",
+            lambda *made: (
+                coordinator.dispatcher.writes.make(lambda: ended.append(1)),
+                gates(*made),
+            ),
+        )
+        refuse_once(monkeypatch, hub._runtime.store.jobs, "enqueue_all")
+        with pytest.raises(CatalogBusy):
+            hub.tick(now=after(minutes=2))
+        monkeypatch.setattr(coordinator._recorder, "decided", gates)
+        assert ended == [1]
+        assert not hub._runtime.store.schedule.all(), "no choice was written"
+        assert not [run for run in hub.history() if run.action == "SKIPPED"]
+        hub.tick(now=after(minutes=3))
+        assert ended == [1, 1], "taken back, and made again"
+        skipped = [run.name for run in hub.history() if run.action == "SKIPPED"]
+        assert sorted(skipped) == ["default.t0", "default.t4"]
+        assert hub._runtime.store.schedule.all()[1].decision_code == "GATED"
+
+
+def test_many_appointments_at_once_are_one_statement(
+    tmp_path: Path, units: Units, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reaping, "REAP_SECONDS", 3600.0)
     with quiet_hub(tmp_path, 300) as hub:
         store = hub._runtime.store
         with store.database.write() as connection:

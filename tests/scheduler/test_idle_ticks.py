@@ -19,10 +19,9 @@ from sqlalchemy import event
 from headwater import Hub
 from headwater.core.names import TableName
 from headwater.core.spec import Tier
-from headwater.graph.dependencies import Graph
-from headwater.graph.units import UnitGraph, build_units
+from headwater.graph.units import Unit, UnitKind
 from headwater.operations import scheduler_of
-from headwater.scheduler import workers
+from headwater.scheduler import reaping, workers
 from headwater.scheduler.ledger import shape_of
 from headwater.scheduler.tick_state import Decisions
 
@@ -48,21 +47,25 @@ def statements(hub: Hub) -> list[str]:
     return seen
 
 
+@pytest.mark.parametrize(("every", "most"), [(3600.0, 8), (0.0, 12)], ids=["plain", "reaping"])
 @pytest.mark.parametrize("count", [20, 1000])
 def test_the_queries_of_an_idle_tick_do_not_grow_with_the_tables(
-    tmp_path: Path, count: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, every: float, most: int
 ) -> None:
+    """Each second or third tick also looks for what dead processes left."""
     with quiet_hub(tmp_path, count) as hub:
         hub.tick()
+        monkeypatch.setattr(reaping, "REAP_SECONDS", every)
         looks, seen = count_looks(hub), statements(hub)
         report = hub.tick()
         assert report.idle
         assert len(looks) == 1, "one query looks for changes of all sources"
-        assert len(seen) <= 8, seen
+        assert len(seen) <= most, seen
         assert not any("FROM hw_stream_tables" in s for s in seen), "no row is read again"
         assert not hub._runtime.engine.running, "no Spark"
 
 
+@pytest.mark.timed
 def test_an_idle_tick_of_a_thousand_tables_takes_milliseconds(tmp_path: Path) -> None:
     """The mark is 20 ms on a quiet machine; one that reads each table again takes 200."""
     with quiet_hub(tmp_path, 1000, cron=100) as hub:
@@ -146,24 +149,25 @@ def test_settings_and_declarations_are_seen_at_the_next_tick(tmp_path: Path) -> 
 def test_a_changed_definition_does_not_build_the_whole_graph_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built: list[int] = []
+    built: list[TableName] = []
 
-    def counted(graph: Graph, *more: object) -> UnitGraph:
-        built.append(len(graph.sources))
-        return build_units(graph, *more)  # type: ignore[arg-type]
+    def counted(kind: UnitKind, members: tuple[TableName, ...]) -> Unit:
+        built.extend(members)
+        return make(kind, members)
+
+    make = Unit.of
 
     with quiet_hub(tmp_path, 300) as hub:
         hub.tick(now=NOW)
         tables = hub._runtime.store.tables
-        monkeypatch.setattr("headwater.graph.patch.build_units", counted)
-        monkeypatch.setattr("headwater.scheduler.ledger.build_units", counted)
+        monkeypatch.setattr(Unit, "of", counted)
         hub.set("enabled", False)
         hub.alter_stream_table("t1", schedule="7m")
         hub.alter_stream_table("t2", tier="cold")
         tables.remove(TableName.parse("t3"))
         tables.add(new(TableName.parse("more"), [TableName.parse("t4")]))
         hub.tick(now=NOW + timedelta(seconds=1))
-        assert built == [3], "t1, t4 and the new one; a tier makes no unit, a gone one has none"
+        assert sorted(name.name for name in built) == ["more", "t1", "t4"], "no other is built"
         ledger = scheduler_of(hub).coordinator._ledger
         full = shape_of(hub._runtime.store, ledger.outlines)
         assert ledger.shape.graph.sources == full.graph.sources

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from bench.quiet_hub import write_source
-from failing_units import Units, coordinator_of, hub_with_readers, jobs_of, without_spark
+from failing_units import Units, coordinator_of, hub_with_readers, jobs_of
 from recovery import wait_until
 from sqlalchemy import insert, update
 
@@ -38,11 +38,6 @@ from headwater.worker import Worker
 
 NOW = datetime.now(UTC)
 T0, T1 = TableName.parse("t0"), TableName.parse("t1")
-
-
-@pytest.fixture
-def units(monkeypatch: pytest.MonkeyPatch) -> Units:
-    return without_spark(monkeypatch)
 
 
 def warnings_of(hub: headwater.Hub) -> list[str]:
@@ -178,7 +173,7 @@ def test_a_group_that_cannot_be_completed_holds_up_nothing(tmp_path: Path, units
         lost_job(hub)
         coordinator = coordinator_of(hub)
         for second in range(2):
-            coordinator._reaped_at = -10.0
+            coordinator._reaper._reaped_at = -10.0
             hub.tick(now=NOW + timedelta(seconds=second))
         assert [i.unit_key for i in intents.pending()] == ["group of t1"]
         assert told == ["GROUP_NOT_PUBLISHED"], "once"
@@ -230,7 +225,7 @@ def test_what_ended_long_ago_is_forgotten_by_a_coordinator_that_is_well(
             connection.execute(done)
             killed = {"hub": store.hub, "started_at": old, "versions": "{}", "units": 1}
             connection.execute(insert(ticks).values({**killed, "host": "h", "pid": 1}))
-        coordinator_of(hub)._pruned_at = -3600.0
+        coordinator_of(hub)._reaper._pruned_at = -3600.0
         hub.tick(now=NOW + timedelta(seconds=1))
         assert store.jobs.all() == ()
         assert store.intents.look().last == groups[1], "the newest stays"

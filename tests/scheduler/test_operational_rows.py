@@ -121,7 +121,7 @@ def test_the_clock_of_a_host_may_differ_from_that_of_the_catalog(
         assert [j.status for j in hub.parallel_job_status(60)] == ["RETRYABLE_FAILED"]
         coordinator = scheduler_of(hub).coordinator
         coordinator._reap()
-        coordinator._prune()
+        coordinator._reaper.prune()
         assert len(runtime.store.jobs.all()) == 1, "it ended less than an hour ago"
         wait = coordinator._retries[job.unit_key].not_before - wrong.clock()
         assert timedelta(seconds=-30) < wait < timedelta(seconds=2)
@@ -130,8 +130,8 @@ def test_the_clock_of_a_host_may_differ_from_that_of_the_catalog(
 def test_jobs_that_ended_long_ago_are_forgotten_while_ticks_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headwater.scheduler.coordinator.PRUNE_SECONDS", 0.0)
-    monkeypatch.setattr("headwater.scheduler.coordinator.REAP_SECONDS", 0.0)
+    monkeypatch.setattr("headwater.scheduler.reaping.PRUNE_SECONDS", 0.0)
+    monkeypatch.setattr("headwater.scheduler.reaping.REAP_SECONDS", 0.0)
     with quiet_hub(tmp_path, 1) as hub:
         hub.tick()
         run_jobs(hub, 1, 0)

@@ -24,7 +24,7 @@ from test_takeover import coordinator, read_until, wait_until
 import headwater
 from headwater.core.names import TableName
 from headwater.refresh.maintain import READ_FOR, tidy_catalog
-from headwater.scheduler.coordinator import KEPT_JOBS, PRUNE_SECONDS
+from headwater.scheduler.reaping import KEPT_JOBS, PRUNE_SECONDS
 from headwater.storage.expire import KEPT_VERSIONS
 from shared_spark import Place, check
 

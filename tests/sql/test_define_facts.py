@@ -134,6 +134,7 @@ def test_warnings_are_sentences() -> None:
     assert warning.startswith("first() depends on the order of rows")
 
 
+@pytest.mark.timed
 def test_defining_is_quick() -> None:
     text = (
         "SELECT t.g, SUM(t.d * (1 - t.d)) AS s, COUNT(*) AS n FROM t, u, v, ev "

@@ -24,7 +24,7 @@ from headwater.refresh.templates import Templates
 from headwater.sql.define import define
 from headwater.sql.definition import Definition
 
-pytestmark = pytest.mark.untraced
+pytestmark = pytest.mark.timed
 COMPILED_MS, CACHED_MS = 50, 1
 Changes = dict[TableName, Change]
 

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ class Database:
         self._engine: Engine | None = None
         self._owner = os.getpid()
         self._opening = threading.Lock()
+        self._joined = threading.local()
         self.url = self._url.render_as_string(hide_password=True)
         self.dialect = self._url.get_backend_name()
 
@@ -78,6 +79,10 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that sees one state of the catalog and changes nothing."""
+        joined = getattr(self._joined, "connection", None)
+        if joined is not None:
+            yield joined
+            return
         engine = self.engine
         with self._translating(), engine.connect() as connection:
             yield connection
@@ -90,14 +95,62 @@ class Database:
             durable: the commit must survive a power failure. SQLite otherwise only promises to
                 survive the death of the process, which is all that copies of snapshots need.
         """
+        joint = getattr(self._joined, "joint", None)
+        if joint is not None and not durable:
+            with self._joining(joint) as connection:
+                yield connection
+            return
         engine = self.engine
         with self._translating(), engine.connect() as connection:
             connection = connection.execution_options(headwater_write=True)
             with (
                 _synchronous(connection, full=durable and self.dialect == "sqlite"),
+                self._turn(),
                 connection.begin(),
             ):
                 yield connection
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Writes of this thread inside are one transaction, from the first of them on.
+
+        So there is one wait for the write lock. A write that fails takes back only what it did;
+        an error that leaves this block takes back all of them.
+        """
+        if getattr(self._joined, "joint", None) is not None:
+            yield
+            return
+        with ExitStack() as joint:
+            self._joined.joint, self._joined.connection = joint, None
+            try:
+                yield
+            finally:
+                self._joined.joint = self._joined.connection = None
+
+    @contextmanager
+    def _joining(self, joint: ExitStack) -> Iterator[Connection]:
+        """One write of a joint transaction, which begins with the first.
+
+        If the first fails, there is nothing else to keep; only later ones need a savepoint.
+        """
+        connection: Connection | None = self._joined.connection
+        if connection is not None:
+            with self._translating(), connection.begin_nested():
+                yield connection
+            return
+        self._joined.joint = None
+        try:
+            connection = joint.enter_context(self.write())
+        finally:
+            self._joined.joint = joint
+        self._joined.connection = connection
+        try:
+            with self._translating():
+                yield connection
+        except BaseException as error:
+            self._joined.connection = None
+            joint.pop_all().__exit__(type(error), error, error.__traceback__)
+            raise
 
     def now(self, connection: Connection) -> datetime:
         """The clock of the database: one clock for all hosts that share it."""
@@ -112,6 +165,12 @@ class Database:
             if self._engine is not None:
                 self._engine.dispose(close=self._owner == os.getpid())
             self._engine = None
+
+    def _turn(self) -> AbstractContextManager[None]:
+        """The turn of a writer; PostgreSQL has row locks and needs none."""
+        if self.dialect != "sqlite":
+            return nullcontext()
+        return turnstile.passing(self._url.database or "")
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
@@ -181,11 +240,8 @@ def _prepare_sqlite(raw: Any, busy_seconds: float) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    if not connection.get_execution_options().get("headwater_write", False):
-        connection.exec_driver_sql("BEGIN")
-        return
-    with turnstile.passing(connection.engine.url.database or ""):
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    writes = connection.get_execution_options().get("headwater_write", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw, dump
@@ -114,6 +114,23 @@ class History:
             if outcome.cost is not None:
                 add_cost(connection, self._hub, run, outcome, ended)
             return True
+
+    def skipped(self, skips: Sequence[tuple[StreamTableRow, str, str]]) -> None:
+        """Note of several stream tables that they were not refreshed: row, reason code, reason."""
+        with self._database.write() as connection:
+            now = self._database.now(connection)
+            runs, tables_ = [], []
+            for row, code, reason in skips:
+                told = {"action": Action.SKIPPED, "reason_code": code, "reason": reason}
+                identifier = run_id(now, os.urandom(ENTROPY_BYTES))
+                first = new_run(self._hub, row, identifier, InitiatedBy.SCHEDULER, now, None)
+                ended = {"status": RunStatus.SKIPPED, "finished_at": now, "duration_ms": 0.0}
+                runs.append(first | ended | told)
+                this = {"this": row.id, "of": row.generation}
+                tables_.append(this | {f"last_{key}": value for key, value in told.items()})
+            connection.execute(insert(_H), runs)
+            same = (_T.c.id == bindparam("this")) & (_T.c.generation == bindparam("of"))
+            connection.execute(update(_T).where(same), tables_)
 
     def skip(self, run: Run, *, reason_code: str, reason: str, now: datetime | None = None) -> None:
         """Note that a refresh was not made, and why."""

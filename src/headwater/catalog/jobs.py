@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, update
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw, dump
 from headwater.catalog.job_loads import load_of, loads_by_hub
+from headwater.catalog.upsert import insert_into
 from headwater.graph.units import UnitKind
 
 if TYPE_CHECKING:
@@ -99,45 +100,43 @@ class Jobs:
             ttl: how long the job may wait before its owner renews it.
             now: the time to count from; None asks the database.
         """
-        with self._database.write() as connection:
-            return self._enqueue(connection, new, owner, ttl, now)
+        return self._enqueue([new], owner, ttl, now)[0]
 
     def enqueue_all(self, new: Sequence[NewJob], owner: str, ttl: timedelta) -> list[Job | None]:
-        """Queue several units in one transaction; None where one is in flight already."""
-        with self._database.write() as connection:
-            return [self._enqueue(connection, one, owner, ttl, None) for one in new]
+        """Queue several units in one statement; None where one is in flight already."""
+        return self._enqueue(new, owner, ttl, None)
 
     def _enqueue(
         self,
-        connection: Connection,
-        new: NewJob,
+        new: Sequence[NewJob],
         owner: str | None,
         ttl: timedelta | None,
         now: datetime | None,
-    ) -> Job | None:
-        at = now or self._database.now(connection)
-        values = {
-            "hub": self._hub,
-            "dag_version": new.dag_version,
-            "unit_key": new.unit_key,
-            "unit_kind": new.unit_kind,
-            "members": dump(new.members),
-            "root_id": new.root_id,
-            "status": JobStatus.QUEUED,
-            "scheduler_pid": os.getpid(),
-            "attempt_no": new.attempt_no,
-            "enqueued_at": at,
-            "lease_token": 0,
-            "lease_owner": owner,
-            "lease_expires_at": None if ttl is None else at + ttl,
-        }
-        try:
-            # A savepoint: PostgreSQL gives up the whole transaction at a refused row.
-            with connection.begin_nested():
-                row = connection.execute(insert(_J).values(values).returning(_J)).one()
-        except IntegrityError:
-            return None
-        return _read(row)
+    ) -> list[Job | None]:
+        with self._database.write() as connection:
+            at = now or self._database.now(connection)
+            rows = [
+                {
+                    "hub": self._hub,
+                    "dag_version": one.dag_version,
+                    "unit_key": one.unit_key,
+                    "unit_kind": one.unit_kind,
+                    "members": dump(one.members),
+                    "root_id": one.root_id,
+                    "status": JobStatus.QUEUED,
+                    "scheduler_pid": os.getpid(),
+                    "attempt_no": one.attempt_no,
+                    "enqueued_at": at,
+                    "lease_token": 0,
+                    "lease_owner": owner,
+                    "lease_expires_at": None if ttl is None else at + ttl,
+                }
+                for one in new
+            ]
+            insert = insert_into(self._database.dialect, _J).on_conflict_do_nothing()
+            made = [_read(row) for row in connection.execute(insert.returning(_J), rows)]
+        by_unit = {job.unit_key: job for job in made}
+        return [by_unit.get(one.unit_key) for one in new]
 
     def claim(
         self,
@@ -235,12 +234,16 @@ class Jobs:
         A running job becomes a failed attempt; a queued one is cancelled, its scheduler is gone.
         """
         detail = "the worker did not renew its lease"
+        is_gone = cache(is_gone) if is_gone is not None else None
+        query = select(_J).where(_J.c.hub == self._hub, _J.c.status.in_(_ALIVE))
         with self._database.read() as connection:
             # Before the wait for the catalog, in which nobody else could renew a lease either.
             asked = now or self._database.now(connection)
+            alive = [_read(row) for row in connection.execute(query)]
+        if not any(_is_lost(job, asked, is_gone) for job in alive):
+            return ()
         with self._database.write() as connection:
             at = now or self._database.now(connection)
-            query = select(_J).where(_J.c.hub == self._hub, _J.c.status.in_(_ALIVE))
             lost = []
             for job in [_read(row) for row in connection.execute(query.with_for_update())]:
                 if not _is_lost(job, asked, is_gone):
@@ -286,6 +289,14 @@ class Jobs:
             chosen = and_(_J.c.hub == self._hub, _J.c.job_id.in_(list(job_ids)))
             alive = _J.c.status.in_(_ALIVE)
             return connection.execute(update(_J).where(chosen, alive).values(ended)).rowcount
+
+    def withdraw(self, unit_keys: Iterable[str], owner: str, *, detail: str) -> int:
+        """Cancel what a scheduler has queued of these units; returns how many."""
+        with self._database.write() as connection:
+            ended = _ended(JobStatus.CANCELLED, detail, self._database.now(connection))
+            mine = and_(_J.c.hub == self._hub, _J.c.lease_owner == owner)
+            chosen = and_(_J.c.unit_key.in_(list(unit_keys)), _J.c.status == JobStatus.QUEUED)
+            return connection.execute(update(_J).where(mine, chosen).values(ended)).rowcount
 
     def all(self, *statuses: JobStatus, finished_since: datetime | None = None) -> tuple[Job, ...]:
         """Jobs in the order they were queued: of these statuses, or of any."""

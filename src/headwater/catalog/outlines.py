@@ -7,6 +7,7 @@ short columns tells which rows are new or changed, and only those are read.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,13 +15,17 @@ from sqlalchemy import func, select
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw
+from headwater.core.errors import CatalogDamaged, HeadwaterError, InvalidName
 from headwater.core.frontier import Frontier
 from headwater.core.names import TableName
+from headwater.core.schedule import parse_schedule
 from headwater.core.spec import RefreshMode, Status, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from datetime import datetime
+
+    from sqlalchemy import Row
 
     from headwater.catalog.database import Database
     from headwater.core.frontier import SourceVersion
@@ -72,6 +77,15 @@ class Outline:
     sources: dict[TableName, SourceVersion]
 
 
+@lru_cache(maxsize=1024)
+def _is_schedule(text: str) -> bool:
+    try:
+        parse_schedule(text)
+    except HeadwaterError:
+        return False
+    return True
+
+
 class _Definition(msgspec.Struct):
     sources: list[str] = []
     uses_clock: bool = False
@@ -88,7 +102,7 @@ class Outlines:
         """Id → what changes whenever a declaration changes."""
         query = select(*_STAMP).where(_T.c.hub == self._hub)
         with self._database.read() as connection:
-            return {row[0]: tuple(row[1:]) for row in connection.execute(query)}
+            return {row[0]: row for row in connection.execute(query).cursor.fetchall()}
 
     def counts(self) -> dict[Status, int]:
         """How many stream tables there are of each status."""
@@ -98,29 +112,54 @@ class Outlines:
             return {Status(status): int(count) for status, count in found}
 
     def read(self, ids: Collection[int] | None = None) -> tuple[Outline, ...]:
-        """The outlines of some stream tables, or of all."""
+        """The outlines of some stream tables, or of all; a row that is damaged is left out."""
+        return tuple(o for o in self._read(ids) if isinstance(o, Outline))
+
+    def unreadable(self, ids: Collection[int] | None = None) -> dict[str, str]:
+        """Name → what is wrong with its row, of stream tables that cannot be read."""
+        damaged = (o for o in self._read(ids) if not isinstance(o, Outline))
+        return {str(one.name): one.what for one in damaged}
+
+    def _read(self, ids: Collection[int] | None) -> list[Outline | _Damaged]:
         query = select(*_COLUMNS).where(_T.c.hub == self._hub)
         few = ids is not None and len(ids) <= _FEW
         if few:
             query = query.where(_T.c.id.in_(list(ids or ())))
         with self._database.read() as connection:
             found = connection.execute(query).all()
-        outlines = (_read(row) for row in found)
-        return tuple(o for o in outlines if ids is None or few or o.id in ids)
+        wanted = found if ids is None or few else [row for row in found if row.id in ids]
+        return [_outline_or_damage(row) for row in wanted]
 
 
-def _read(row: Iterable[Any]) -> Outline:
+@dataclass(frozen=True, slots=True)
+class _Damaged:
+    name: TableName
+    what: str
+
+
+def _outline_or_damage(row: Row[Any]) -> Outline | _Damaged:
+    try:
+        return _outline(row)
+    except CatalogDamaged as error:
+        return _Damaged(TableName(str(row.namespace), str(row.name)), error.what)
+
+
+def _outline(row: Iterable[Any]) -> Outline:
     raw = Raw("hw_stream_tables", _NAMES, row, "namespace name")
     try:
         definition = msgspec.json.decode(raw.string("definition"), type=_Definition)
-    except msgspec.MsgspecError:
+        reads = tuple(TableName.parse(source) for source in definition.sources)
+    except (msgspec.MsgspecError, InvalidName):
         raise raw.damaged("definition", "a definition") from None
     frontier: Frontier | None = raw.frontier("frontier")
+    schedule = raw.string("schedule")
+    if not _is_schedule(schedule):
+        raise raw.damaged("schedule", "a schedule that this host knows")
     return Outline(
         id=raw.integer("id"),
         name=raw.table_name("namespace", "name"),
-        reads=tuple(TableName.parse(s) for s in definition.sources),
-        schedule=raw.string("schedule"),
+        reads=reads,
+        schedule=schedule,
         mode=raw.choice("refresh_mode", RefreshMode),
         status=raw.choice("status", Status),
         tier=raw.optional_choice("tier", Tier) or Tier.HOT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from headwater.catalog import tables
 from headwater.catalog.codec import Raw
 from headwater.catalog.generation import bump
 from headwater.catalog.schedule_tables import schedule_state
-from headwater.catalog.upsert import insert_row
+from headwater.catalog.upsert import insert_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _S = schedule_state
 _T = tables.stream_tables
 _COLUMNS = tuple(_S.columns.keys())
+_FEW = 500
+"""So many ids stand in one statement; with more all rows are read."""
 
 
 class FuseState(StrEnum):
@@ -103,17 +106,20 @@ class ScheduleStates:
     ) -> None:
         """Write what belongs to stream tables that are still there."""
         known = dict(changes)
-        there = select(_T.c.id).where(_T.c.hub == self._hub, _T.c.id.in_(list(known)))
-        alive = connection.execute(there.with_for_update(read=True, key_share=True)).scalars()
-        for identifier in list(alive):
+        alive = select(_T.c.id).where(_T.c.hub == self._hub)
+        if len(known) <= _FEW:
+            alive = alive.where(_T.c.id.in_(list(known)))
+        found = connection.execute(alive.with_for_update(read=True, key_share=True)).scalars()
+        alike: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+        for identifier in known.keys() & set(found):
             values = known[identifier]
             first = {"hub": self._hub, "stream_table_id": identifier} | _FRESH | dict(values)
-            statement = insert_row(self._database.dialect, _S, first)
-            connection.execute(
-                statement.on_conflict_do_update(
-                    index_elements=[_S.c.stream_table_id], set_=dict(values)
-                )
-            )
+            alike[tuple(sorted(values))].append(first)
+        for columns, rows in alike.items():
+            insert = insert_into(self._database.dialect, _S)
+            new = {column: insert.excluded[column] for column in columns}
+            several = insert.on_conflict_do_update(index_elements=[_S.c.stream_table_id], set_=new)
+            connection.execute(several, rows)
 
 
 def _read(raw: Raw) -> ScheduleState:

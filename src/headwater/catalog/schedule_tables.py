@@ -13,7 +13,7 @@ from sqlalchemy import (
     Text,
 )
 
-from headwater.catalog.tables import Timestamp, metadata
+from headwater.catalog.tables import Message, Timestamp, metadata
 
 _Serial = BigInteger().with_variant(Integer(), "sqlite")
 
@@ -36,11 +36,11 @@ schedule_state = Table(
     Column("sla_misses", Integer, nullable=False),
     Column("sla_spare", Integer, nullable=False),
     Column("decision_code", String(64)),
-    Column("decision_reason", Text),
+    Column("decision_reason", Message),
     Column("decided_at", Timestamp),
     Column("fuse_ceiling", BigInteger),
     Column("fuse_state", String(16), nullable=False),
-    Column("fuse_reason", Text),
+    Column("fuse_reason", Message),
 )
 
 source_gates = Table(

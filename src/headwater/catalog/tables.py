@@ -59,6 +59,19 @@ class Timestamp(TypeDecorator[object]):
         return value
 
 
+class Message(TypeDecorator[str]):
+    """A text of any origin, e.g. an error of Spark, without what a database cannot store."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Replace NUL and halves of surrogate pairs."""
+        if value is None:
+            return None
+        return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
 class Flag(TypeDecorator[object]):
     """True or false. Results stay raw: SQLAlchemy would read any text as true."""
 
@@ -119,16 +132,16 @@ stream_tables = Table(
     Column("incremental", Flag, nullable=False),
     Column("is_populated", Flag, nullable=False),
     Column("needs_reinit", Flag, nullable=False),
-    Column("reinit_reason", Text),
+    Column("reinit_reason", Message),
     Column("consecutive_errors", Integer, nullable=False),
     Column("last_error_code", String(16)),
-    Column("last_error_message", Text),
+    Column("last_error_message", Message),
     Column("last_error_at", Timestamp),
     Column("data_timestamp", Timestamp),
     Column("last_refresh_at", Timestamp),
     Column("last_action", String(16)),
     Column("last_reason_code", String(64)),
-    Column("last_reason", Text),
+    Column("last_reason", Message),
     Column("layout", Text, nullable=False),
     Column("columns", Text, nullable=False),
     Column("definition", Text, nullable=False),
@@ -173,7 +186,7 @@ history = Table(
     Column("status", String(16), nullable=False),
     Column("action", String(16)),
     Column("reason_code", String(64)),
-    Column("reason", Text),
+    Column("reason", Message),
     Column("initiated_by", String(16), nullable=False),
     Column("started_at", Timestamp, nullable=False),
     Column("finished_at", Timestamp),
@@ -188,7 +201,7 @@ history = Table(
     Column("frontier", Text),
     Column("strategy", Text),
     Column("error_code", String(16)),
-    Column("error_message", Text),
+    Column("error_message", Message),
     Column("tick", BigInteger),
     Column("repeats", BigInteger, nullable=False),
     Column("host", String(255), nullable=False),
@@ -223,7 +236,7 @@ jobs = Table(
     Column("enqueued_at", Timestamp, nullable=False),
     Column("started_at", Timestamp),
     Column("finished_at", Timestamp),
-    Column("outcome_detail", Text),
+    Column("outcome_detail", Message),
     Column("retryable", Flag),
     Column("lease_owner", String(255)),
     Column("lease_token", BigInteger, nullable=False),

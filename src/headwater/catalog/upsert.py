@@ -12,14 +12,19 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 
 
-def insert_row(
-    dialect: str, table: Table, values: Mapping[str, Any]
-) -> SqliteInsert | PostgresInsert:
+def insert_into(dialect: str, table: Table) -> SqliteInsert | PostgresInsert:
     """An INSERT that understands ON CONFLICT; only the dialect in use is imported."""
     if dialect == "sqlite":
         from sqlalchemy.dialects import sqlite
 
-        return sqlite.insert(table).values(dict(values))
+        return sqlite.insert(table)
     from sqlalchemy.dialects import postgresql
 
-    return postgresql.insert(table).values(dict(values))
+    return postgresql.insert(table)
+
+
+def insert_row(
+    dialect: str, table: Table, values: Mapping[str, Any]
+) -> SqliteInsert | PostgresInsert:
+    """The same for one row."""
+    return insert_into(dialect, table).values(dict(values))

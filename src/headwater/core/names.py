@@ -29,6 +29,10 @@ class TableName:
     name: str
     spelling: tuple[str, str] | None = field(default=None, compare=False, repr=False)
 
+    def __hash__(self) -> int:
+        """Of the name alone, which a string knows: graphs of many tables hash them all the time."""
+        return hash(self.name)
+
     def __str__(self) -> str:
         return f"{self.namespace}.{self.name}"
 

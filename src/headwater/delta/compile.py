@@ -38,7 +38,7 @@ def compile_refresh(
     nodes = strategies(definition, root)
     if any(node.strategy == "X" for node in nodes):
         return Program(ApplyKind.OVERWRITE, (), overwrite(layout.initial), None, nodes, False)
-    ctx = differentiator(changed)
+    ctx = differentiator(changed, root.digits)
     if not ctx.changed(root.tree):
         return Program(ApplyKind.NONE, (), "", None, nodes, True)
     done = _applied(Writing(root, ctx, definition.sources))

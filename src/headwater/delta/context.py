@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headwater.core.errors import PlanBug
+from headwater.delta.steady import STEADY
 from headwater.sql.operators import (
     CLOCK_BEFORE,
     CLOCK_NOW,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from headwater.core.names import TableName
     from headwater.delta.change import Change, Delta
+    from headwater.delta.steady import Loose
 
 
 class DeltaContext:
@@ -41,8 +43,10 @@ class DeltaContext:
         sources: Mapping[TableName, Change],
         differentiate: Callable[[Node, DeltaContext], Delta],
         references: Mapping[str, Delta] | None = None,
+        digits: Loose = STEADY,
     ) -> None:
         self.sources = sources
+        self.digits = digits
         self.references = references or {}
         self._differentiate = differentiate
         self._deltas: dict[Node, Delta | None] = {}
@@ -56,7 +60,7 @@ class DeltaContext:
 
     def nested(self, references: Mapping[str, Delta]) -> DeltaContext:
         """A context in which only the given relations change."""
-        return DeltaContext({}, self._differentiate, references)
+        return DeltaContext({}, self._differentiate, references, self.digits)
 
     def changed(self, node: Node) -> bool:
         """Whether the content of a node can differ between the old and the new version."""

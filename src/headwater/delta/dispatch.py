@@ -26,6 +26,7 @@ from headwater.delta.rules import (
 )
 from headwater.delta.rules import apply as apply_rule
 from headwater.delta.rules import filter as filter_rule
+from headwater.delta.steady import STEADY
 from headwater.sql.operators import (
     WEIGHT,
     Aggregate,
@@ -55,11 +56,12 @@ if TYPE_CHECKING:
 
     from headwater.core.names import TableName
     from headwater.delta.change import Change, Delta
+    from headwater.delta.steady import Loose
 
 
-def differentiator(sources: Mapping[TableName, Change]) -> DeltaContext:
+def differentiator(sources: Mapping[TableName, Change], digits: Loose = STEADY) -> DeltaContext:
     """A context that finds deltas by the rules below."""
-    return DeltaContext(sources, differentiate)
+    return DeltaContext(sources, differentiate, digits=digits)
 
 
 def differentiate(node: Node, ctx: DeltaContext) -> Delta:

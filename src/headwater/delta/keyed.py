@@ -2,6 +2,8 @@
 
 D(n) = N(n | C ∈ S) − O(n | C ∈ S), where S ⊇ π_C(D(inputs of n)).
 
+Columns that may come out in other digits each time are left out of C: a coarser key is right too.
+
 Right for any deterministic operator that commutes with selection on C: for a key outside S the
 inputs are equal at both versions, so the output is too; inside S both contents are taken whole,
 whatever was inserted, deleted or moved to another key. With C empty it is N − O.
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 def keyed_delta(node: Node, columns: Sequence[str], ctx: DeltaContext) -> Delta:
     """The delta of a node that works key by key on `columns`."""
     new, old = ctx.new(node), ctx.old(node)
+    columns = ctx.digits.steady(columns)
     if columns:
         keys = affected(node, columns, ctx)
         new, old = restrict(new, columns, keys), restrict(old, columns, keys)

@@ -8,7 +8,7 @@ that the user declares takes their place where it may fail: rows are then merged
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -19,6 +19,7 @@ from headwater.delta.program import LayoutKind
 from headwater.delta.restrict import partition_columns
 from headwater.delta.rules.aggregate import keys as group_keys
 from headwater.delta.state import StatePlan, state_plan
+from headwater.delta.steady import STEADY, Loose, loose
 from headwater.sql.operators import (
     Aggregate,
     Column,
@@ -30,6 +31,7 @@ from headwater.sql.operators import (
     Reshape,
     SetOperation,
     Window,
+    names_in,
     ref,
 )
 from headwater.sql.select_block import substituted
@@ -69,6 +71,9 @@ class Root:
         key: unique columns, or for REPLACE the columns rows are recomputed by.
         core: the operator that decided, below projections and filters.
         state: for STATE only.
+        digits: what may come out in other digits when it is computed again.
+        again: where old rows of a bag or of a declared key may, the columns they are recomputed
+            and compared with the stored ones by; else None.
     """
 
     kind: LayoutKind
@@ -78,6 +83,8 @@ class Root:
     key: tuple[str, ...]
     core: Node
     state: State | None = None
+    digits: Loose = STEADY
+    again: tuple[str, ...] | None = None
 
     @property
     def bag(self) -> bool:
@@ -97,24 +104,54 @@ class Root:
 
 def physical(definition: Definition, unique_key: Sequence[str] = ()) -> Root:
     """The physical form of a definition."""
-    root = _by_shape(definition)
+    digits = loose(definition.tree)
+    root = replace(_by_shape(definition, digits), digits=digits)
     if not unique_key or _is_sure(root, unique_key):
         return root
     tree, visible, hidden, _ = _with_keys(definition, root.core, ())
-    return Root(LayoutKind.UNIQUE, tree, visible, hidden, tuple(unique_key), root.core)
+    unique = replace(
+        root,
+        kind=LayoutKind.UNIQUE,
+        tree=tree,
+        visible=visible,
+        hidden=hidden,
+        key=tuple(unique_key),
+        state=None,
+    )
+    return _compared(unique, definition, digits, among=unique_key)
 
 
-def _by_shape(definition: Definition) -> Root:
+def _by_shape(definition: Definition, digits: Loose) -> Root:
     """The physical form without regard to a declared key."""
     core, filtered = _peeled(definition.tree)
     grouped = _as_aggregate(core)
-    if grouped is not None and not filtered:
+    if grouped is not None and not filtered and not _is_loose_state(grouped, digits):
         plan = state_plan(grouped)
         if plan is not None:
             return _state_root(definition, core, grouped, plan)
     kind, key = _identity(core)
+    if not digits.columns.isdisjoint(key):
+        kind, key = LayoutKind.REPLACE, digits.steady(key)
     tree, visible, hidden, stored = _with_keys(definition, core, key)
-    return Root(kind, tree, visible, hidden, stored, core)
+    root = Root(kind, tree, visible, hidden, stored, core)
+    return _compared(root, definition, digits) if kind is LayoutKind.BAG else root
+
+
+def _is_loose_state(grouped: Aggregate, digits: Loose) -> bool:
+    """Whether what a row once added might not be what is taken away again."""
+    used = frozenset[str]().union(*(names_in(call) for _, call in grouped.calls))
+    return digits.touches(grouped.input, used.union(grouped.keys))
+
+
+def _compared(
+    root: Root, definition: Definition, digits: Loose, among: Sequence[str] | None = None
+) -> Root:
+    """Rows that may come out in other digits are recomputed by the columns that do not."""
+    if not digits.touches(definition.tree, [column.name for _, column in definition.output]):
+        return replace(root, again=None)
+    same = {name for name, column in definition.output if digits.steady([column.name])}
+    again = [n for n in (root.visible if among is None else among) if n in same]
+    return replace(root, again=tuple(again))
 
 
 def _is_sure(root: Root, unique_key: Sequence[str]) -> bool:

@@ -52,6 +52,10 @@ _BOTH: _Names = ("changes", "old", "new")
 _NO_EQUALITY = re.compile(r"\bmap<|\bvariant\b(?!:)")
 _REFUSED = frozenset({"NONDET_FUNC"})
 _READS_ALL = "reads the whole input: no column tells which rows may enter or leave the limit"
+_LOOSE = (
+    "compared with the stored rows: values that depend on the order of rows, such as sums of "
+    "floating-point numbers, may come out in other digits when they are computed again"
+)
 _THETA_ONLY = "no equality in the condition: exact, but each change is compared with every row"
 
 
@@ -77,11 +81,27 @@ def verdict(definition: Definition) -> Verdict:
 def strategies(definition: Definition, root: Root) -> tuple[NodeStrategy, ...]:
     """One entry per operator, root first, then what else forbids incremental maintenance."""
     facts = {f.reason_code: f for f in reversed(definition.facts) if f.severity == "full"}
-    found = [_completed(_of_node(node, root), facts) for node in definition.tree.walk()]
+    bodies = _bodies(definition.tree)
+    found = [
+        _completed(_of_node(node, root, inside=id(node) in bodies), facts)
+        for node in definition.tree.walk()
+    ]
     told = {n.reason_code for n in found if n.strategy == "X"}
     found += [_of_fact(fact) for code, fact in facts.items() if code not in told]
     found += _of_types(definition)
     return tuple(found)
+
+
+def _bodies(tree: Node) -> set[int]:
+    """The nodes of subqueries and lateral bodies: they are computed anew, row by row."""
+    found: set[int] = set()
+    for node in tree.walk():
+        match node:
+            case Apply():
+                found |= {id(part) for part in node.subquery.walk()}
+            case Lateral():
+                found |= {id(part) for part in node.right.walk()}
+    return found
 
 
 def _of_fact(fact: Fact) -> NodeStrategy:
@@ -104,9 +124,12 @@ def _completed(node: NodeStrategy, facts: Mapping[str, Fact]) -> NodeStrategy:
     return replace(node, advice=node.advice or fact.advice or None, place=fact.place or node.place)
 
 
-def _of_node(node: Node, root: Root) -> NodeStrategy:
+def _of_node(node: Node, root: Root, *, inside: bool) -> NodeStrategy:
     reason = _reason(node)
     name = _name(node)
+    if inside and isinstance(node, Window) and not has_clock(node):
+        detail = "computed anew with the row that it belongs to"
+        return NodeStrategy(name, "R", detail, (), _NEW, place=node.place)
     if reason is not None:
         return NodeStrategy(
             name,
@@ -119,7 +142,9 @@ def _of_node(node: Node, root: Root) -> NodeStrategy:
     if node is root.core and root.kind is not LayoutKind.BAG:
         return _of_root(node, name, root)
     code, keys, reads = _STRATEGIES[type(node)](node)
-    return NodeStrategy(name, code, _detail(node, keys), keys, reads, place=node.place)
+    is_compared = node is root.core and root.again is not None
+    detail = _LOOSE if is_compared else _detail(node, keys)
+    return NodeStrategy(name, code, detail, keys, reads, place=node.place)
 
 
 def _detail(node: Node, keys: _Names) -> str:
@@ -146,7 +171,8 @@ def _of_root(node: Node, name: str, root: Root) -> NodeStrategy:
             return NodeStrategy(name, "K", detail, root.key, _NEW, place=node.place)
         case _:
             code, keys, reads = _STRATEGIES[type(node)](node)
-            return NodeStrategy(name, code, "", keys, reads, place=node.place)
+            detail = "" if root.again is None else _LOOSE
+            return NodeStrategy(name, code, detail, keys, reads, place=node.place)
 
 
 def _reason(node: Node) -> _Reason | None:

@@ -71,9 +71,9 @@ class Graph:
         start = frozenset(names)
         return _reach(start, self.consumers) - start
 
-    def base_of(self, name: TableName) -> frozenset[TableName]:
-        """The base tables below a stream table."""
-        return _reach(frozenset({name}), self.sources) - self.sources.keys()
+    def base_of(self, *names: TableName) -> frozenset[TableName]:
+        """The base tables below some stream tables."""
+        return _reach(frozenset(names), self.sources) - self.sources.keys()
 
     def levels(self) -> tuple[tuple[TableName, ...], ...]:
         """The stream tables by depth: a level reads only base tables and earlier levels."""

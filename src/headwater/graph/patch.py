@@ -2,8 +2,9 @@
 
 What is refreshed as a whole depends only on stream tables that are connected: through what they
 read of each other, or through a declared group. So the connected parts that a change touches are
-built anew, and all others are taken over. The values are the same as after a full build, but for
-the order of units that do not read each other.
+built anew, and all others are taken over; of a part whose outermost tables change, only the
+chains next to them. The values are the same as after a full build, but for the order of units that
+do not read each other.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.graph.dependencies import Graph
+from headwater.graph.outermost import patched_outermost
 from headwater.graph.units import UnitGraph, build_units
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ def patched(
         traits: of every stream table.
         groups: declared refresh groups.
     """
+    near = patched_outermost(graph, units, changed, traits, groups)
+    if near is not None:
+        return near
     touched = _connected(graph, changed, groups)
     reads = {
         name: changed[name] if name in changed else graph.sources[name]

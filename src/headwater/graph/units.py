@@ -105,10 +105,10 @@ def build_units(
         groups: declared refresh groups; names that are no stream tables are ignored.
     """
     parts = _Parts(graph, traits)
-    for circle in circles(parts.reads):
-        parts.join(circle, UnitKind.CYCLIC_SCC)
+    for circle in graph.circles:
+        parts.join(parts.places(circle), UnitKind.CYCLIC_SCC)
     for diamond in diamonds(graph):
-        if all(traits.get(m, _USUAL).atomic for m in diamond.members):
+        if all(traits.get(m, USUAL).atomic for m in diamond.members):
             parts.join(parts.places(diamond.members), UnitKind.ATOMIC_GROUP)
     for members in (groups or {}).values():
         known = parts.places(members)
@@ -123,7 +123,7 @@ def build_units(
     return parts.finished()
 
 
-_USUAL = UnitTraits()
+USUAL = UnitTraits()
 
 
 class _Parts:
@@ -135,7 +135,7 @@ class _Parts:
     def __init__(self, graph: Graph, traits: Mapping[TableName, UnitTraits]) -> None:
         self._order = graph.order
         self._place = {name: place for place, name in enumerate(graph.order)}
-        self.traits = [traits.get(name, _USUAL) for name in graph.order]
+        self.traits = [traits.get(name, USUAL) for name in graph.order]
         self.reads = {
             place: tuple(self._place[s] for s in graph.sources[name] if s in self._place)
             for place, name in enumerate(graph.order)
@@ -159,8 +159,8 @@ class _Parts:
                 self._kinds[root] |= self._kinds.pop(other, set())
 
     def merge_circles(self) -> None:
-        """Units that wait for each other can only run together."""
-        while True:
+        """Units that wait for each other can only run together; single tables never do."""
+        while self._kinds:
             found = circles(self._arrows())
             if not found:
                 return

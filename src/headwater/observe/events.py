@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 _log = logging.getLogger("headwater")
@@ -130,9 +132,29 @@ class Events:
 
     listeners: list[Callable[[Event], None]] = field(default_factory=list)
     _failing: set[int] = field(default_factory=set)
+    _held: threading.local = field(default_factory=threading.local)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """What this thread emits inside is told at the end: a listener may take its time.
+
+        After an error nothing is told: what it was about did not happen.
+        """
+        waiting: list[Event] = []
+        self._held.waiting = waiting
+        try:
+            yield
+        finally:
+            self._held.waiting = None
+        for event in waiting:
+            self.emit(event)
 
     def emit(self, event: Event) -> None:
         """Tell all listeners, in the order they came."""
+        waiting = getattr(self._held, "waiting", None)
+        if waiting is not None:
+            waiting.append(event)
+            return
         for listener in tuple(self.listeners):
             try:
                 listener(event)

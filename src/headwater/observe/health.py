@@ -21,6 +21,7 @@ class Facts:
     stale: tuple[str, ...] = ()
     needs_reinit: tuple[str, ...] = ()
     repeated_errors: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
     growing: tuple[str, ...] = ()
     blown: tuple[str, ...] = ()
     parallel: bool = True
@@ -45,6 +46,8 @@ def health(facts: Facts) -> tuple[HealthRow, ...]:
         _named("buffer_growth", facts.growing, WARN, "with many pending changes"),
         _named("fuse_blown", facts.blown, WARN, "stopped by their fuse; see reset_fuse"),
     ]
+    if facts.unreadable:
+        rows.append(_named("catalog_rows", facts.unreadable, ERROR, "with unreadable rows"))
     if facts.parallel:
         full = facts.active_workers >= facts.max_workers > 0
         used = f"{facts.active_workers} of {facts.max_workers} workers run"

@@ -108,7 +108,7 @@ class _Rounds:
         self._members = members
         self._asked = asked
         view = View.take(runtime)
-        bases = {base for name in members for base in graph.base_of(name)}
+        bases = graph.base_of(*members)
         given = asked.fixed or {}
         known = {b: given.get(b) or view.version(b) for b in bases if b in view.locations}
         self._circle = Circle(frozenset(members), known)

@@ -13,6 +13,7 @@ from headwater.core.errors import (
     HeadwaterError,
     HeadwaterWarning,
     InvalidOption,
+    PlanBug,
     StorageDamaged,
     StreamTableExists,
 )
@@ -235,8 +236,27 @@ def analysed(runtime: Runtime, resolved: Resolved) -> tuple[target.Field, ...]:
     engine = runtime.engine
     with engine.exclusive() as session:
         check = oracle(runtime, resolved)
-        engine.run(session, check.newest())
-        return target.fields_of(engine.run(session, check.initial()).schema)
+        written = target.fields_of(engine.run(session, check.newest()).schema)
+        stored = target.fields_of(engine.run(session, check.initial()).schema)
+    _check_reading(_visible(written), _visible(stored))
+    return stored
+
+
+def _check_reading(written: list[tuple[str, str]], stored: list[tuple[str, str]]) -> None:
+    """Refuse a query of which Spark has other columns than Headwater: one of them misread it.
+
+    Where the query gives no name, the two may call a column in different ways.
+    """
+    given = {name.lower() for name, _ in written} & {name.lower() for name, _ in stored}
+    pairs = zip(written, stored, strict=False)
+    for (name, kind), (own, type_) in pairs:
+        moved = name.lower() != own.lower() and {name.lower(), own.lower()} & given
+        if moved or kind != type_:
+            what = f"column {own} ({type_}), where Spark has {name} ({kind})"
+            raise PlanBug(f"the query was read in another way than Spark reads it: {what}")
+    if len(written) != len(stored):
+        what = f"{len(stored)} columns, where Spark has {len(written)}"
+        raise PlanBug(f"the query was read in another way than Spark reads it: {what}")
 
 
 def warn(runtime: Runtime, name: TableName, code: str, message: str) -> None:

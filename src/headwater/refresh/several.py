@@ -25,7 +25,7 @@ from headwater.refresh.scans import sharing
 from headwater.storage.failures import translate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from headwater.core.frontier import SourceVersion
     from headwater.core.names import TableName
@@ -51,7 +51,7 @@ def refresh_selection(
     graph = dependency_graph(runtime)
     traits = {row.name: Traits(row.tier, row.spec.tags) for row in rows}
     chosen = select(selection, graph, traits)
-    fixed = _versions(runtime, {base for name in chosen for base in graph.base_of(name)})
+    fixed = _versions(runtime, graph.base_of(*chosen))
     with sharing(runtime, [row for row in rows if row.name in chosen]) as together:
         done = _Round(together, chosen, graph, full, strict, fixed)
         done.run(_workers(runtime))
@@ -147,7 +147,7 @@ class _Round:
             self.results[name] = outcome
 
 
-def _versions(runtime: Runtime, bases: set[TableName]) -> dict[TableName, SourceVersion]:
+def _versions(runtime: Runtime, bases: Collection[TableName]) -> dict[TableName, SourceVersion]:
     """The versions that all refreshes share; a base table that cannot be read is left out.
 
     Its readers find it themselves, and fail each for itself.

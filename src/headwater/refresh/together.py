@@ -323,7 +323,7 @@ def _aligned(
 ) -> tuple[dict[TableName, SourceVersion], str | None]:
     """Bring what is below a group to common versions; these, and why that did not succeed."""
     graph, view = dependency_graph(runtime), View.take(runtime)
-    bases = {base for name in members for base in graph.base_of(name)}
+    bases = graph.base_of(*members)
     fixed = {base: view.version(base) for base in bases if base in view.locations}
     below = graph.upstream(members)
     for name in graph.order:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from headwater.catalog.owners import is_gone
 from headwater.catalog.schedule_states import FuseState
 from headwater.core.errors import HeadwaterError, RunInterrupted
 from headwater.core.names import TableName
@@ -22,11 +21,11 @@ from headwater.core.schedule import Every
 from headwater.observe.events import TickEvent, WarningEvent
 from headwater.observe.metrics import Metrics
 from headwater.refresh.scans import sharing
-from headwater.refresh.together import complete_intents
 from headwater.scheduler.dispatcher import Dispatcher
 from headwater.scheduler.in_flight import Pinned
 from headwater.scheduler.ledger import Ledger
 from headwater.scheduler.lost_jobs import recover_job
+from headwater.scheduler.reaping import Reaper
 from headwater.scheduler.recording import Recorder
 from headwater.scheduler.tick import tick
 from headwater.scheduler.tick_budget import retry_after
@@ -43,15 +42,8 @@ if TYPE_CHECKING:
     from headwater.scheduler.execute import UnitResult
     from headwater.scheduler.tick_dispatch import Entry
 
-REAP_SECONDS = 2.0
-"""How often jobs of dead processes are looked for."""
-
 SLOW, SLOWEST = 0.95, 8
 """A refresh that takes this share of its schedule doubles the distance, up to so many times."""
-
-KEPT_JOBS = timedelta(hours=1)
-PRUNE_SECONDS = 3600.0
-"""How often what is older than its retention is forgotten."""
 
 
 @dataclass
@@ -82,10 +74,9 @@ class Coordinator:
         self._source_rows: Mapping[TableName, int] = {}
         self._mean = timedelta(0)
         self._turn = 0
-        self._reaped_at = -REAP_SECONDS
-        self._reaped: set[int] = set()
-        self._pruned_at = -PRUNE_SECONDS
-        self._told: str | None = None
+        self._reaper = Reaper(runtime, self._dispatcher)
+        self._unreadable: dict[str, str] = {}
+        self._unwritten: int | None = None
         self._round: Round | None = None
         self.metrics = Metrics(runtime.store.hub)
 
@@ -108,29 +99,65 @@ class Coordinator:
         return self._report(begun, started)
 
     def begin(self, now: datetime | None = None) -> Round:
-        """Look, decide and queue; nothing is started yet."""
+        """Look, decide and queue; nothing is started yet.
+
+        A round that fails leaves nothing behind: the catalog takes back what it wrote, and what
+        this process had read by then is read again by the next one.
+        """
+        try:
+            return self._begun(now or self._runtime.clock())
+        except BaseException:
+            self._start_over()
+            raise
+
+    def _begun(self, at: datetime) -> Round:
         started = time.perf_counter()
-        at = now or self._runtime.clock()
         self._read_settings()
-        self._dispatcher.write_down()
+        self._dispatcher.writes.catch_up()
         self._dispatcher.rest()
         self._reap()
-        self._prune()
+        self._reaper.prune()
         limits = self._limits()
         self._forget_choices(limits)
         made = self._decide(at, limits)
-        self._round = Round(at, None, made)
-        self._remember(made, at, limits)
-        self._recorder.decided(made, at, limits)
-        self._ledger.previous = at
-        self._turn += 1
-        if made.runs:
-            self._queue(self._round)
-        took = time.perf_counter() - started
-        if not made.runs and self._dispatcher.is_idle:
-            self._runtime.store.ticks.idle(at, took * 1000, len(self._ledger.tables))
-        self._measure(took)
+        self._round = Round(at, None, made, self._vector(made))
+        with self._runtime.events.held(), ExitStack() as unused:
+            runtime = unused.enter_context(self._sharing(made))
+            with self._dispatcher.writes.together():
+                self._write(self._round, limits, started)
+                if made.runs:
+                    self._queue(self._round, runtime, unused)
+        self._unwritten = None
+        self._pressure = made.pressure
+        self._recorder.kept()
+        self._measure(time.perf_counter() - started)
         return self._round
+
+    def _start_over(self) -> None:
+        """Forget what was read and what waits: memory and catalog may differ."""
+        self._dispatcher.take_back(self._unwritten)
+        self._unwritten = None
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Read everything with the next tick, as after a start."""
+        previous, self._watch = self._ledger.previous, Watch(self._runtime)
+        self._ledger = Ledger(self._runtime.store, self._watch)
+        self._ledger.previous = previous
+        self._recorder = self._recorder.over(self._ledger)
+        self._chosen.clear()
+
+    def _write(self, begun: Round, limits: Limits, started: float) -> None:
+        """Keep what was decided; a change of a declaration comes first, as everywhere."""
+        made = begun.made
+        self._dispatcher.writes.catch_up()
+        self._recorder.decided(made, begun.now, limits)
+        self._remember(made, begun.now, limits)
+        self._ledger.previous = begun.now
+        self._turn += 1
+        if not made.runs and self._dispatcher.is_idle:
+            took = (time.perf_counter() - started) * 1000
+            self._runtime.store.ticks.idle(begun.now, took, len(self._ledger.tables))
 
     def _read_settings(self) -> None:
         """A tick sees what was stored before it, in whatever process."""
@@ -162,6 +189,7 @@ class Coordinator:
                 self._end(entry, result)
             except Exception as error:  # the others have ended all the same
                 failed = failed or error
+                self._look_again()
         if failed is not None:
             raise failed
 
@@ -173,6 +201,7 @@ class Coordinator:
         moved, first = self._watch.look(), not self._ledger.outlines
         if self._ledger.reload(limits, int(self._runtime.setting("fuse_default_ceiling"))):
             self._dispatcher.keep(self._ledger.shape)
+            self._tell_unreadable()
         if moved and not first:
             self._ledger.sources_moved(moved, limits)
         self._retries = {k: r for k, r in self._retries.items() if self._has_work(k)}
@@ -186,6 +215,14 @@ class Coordinator:
         self._source_rows = state.source_rows
         return tick(state, now)
 
+    def _tell_unreadable(self) -> None:
+        """Tell of each stream table whose row cannot be read, once; the others go on."""
+        ids = self._ledger.unreadable
+        damaged = self._runtime.store.outlines.unreadable(ids) if ids else {}
+        for name in damaged.keys() - self._unreadable.keys():
+            self._runtime.events.emit(WarningEvent(name, "UNREADABLE", damaged[name]))
+        self._unreadable = damaged
+
     def _has_work(self, key: str) -> bool:
         """Whether there is something to do for a unit; else somebody else has done it."""
         unit = self._ledger.shape.units.by_key.get(key)
@@ -193,7 +230,6 @@ class Coordinator:
 
     def _remember(self, made: Decisions, now: datetime, limits: Limits) -> None:
         """What the next tick must know of this one."""
-        self._pressure = made.pressure
         for name, choice in made.choices.items():
             if choice.refresh:
                 self._chosen.setdefault(name, self._ledger.tables[name].last_at)
@@ -210,22 +246,21 @@ class Coordinator:
         for name in self._chosen.keys() - at_work:
             self._ledger.change(name, limits, last_at=self._chosen.pop(name))
 
-    def _queue(self, begun: Round) -> None:
-        versions = self._vector(begun.made)
-        begun.versions = versions
+    def _queue(self, begun: Round, runtime: Runtime, shared: ExitStack) -> None:
+        """Queue the units of a tick; what they share is given back when all have ended."""
+        versions = begun.versions
         shown = {str(name): v.snapshot_id for name, v in sorted(versions.items())}
         keys = tuple(run.unit.key for run in begun.made.runs)
         begun.tick = self._runtime.store.ticks.begin(shown, len(keys))
         pins = bool(self._runtime.setting("tick_watermark_enabled"))
-        shared = ExitStack()
+        mode = str(self._runtime.setting("parallel_refresh_mode"))
+        self._runtime.events.emit(TickEvent("*", begun.tick, keys, mode))
+        kept, self._unwritten = shared.pop_all(), self._turn
+        pinned = Pinned(begun.tick, begun.now, versions if pins else None, runtime, kept)
         try:
-            runtime = shared.enter_context(self._sharing(begun.made))
-            pinned = Pinned(begun.tick, begun.now, versions if pins else None, runtime, shared)
-            mode = str(self._runtime.setting("parallel_refresh_mode"))
-            self._runtime.events.emit(TickEvent("*", begun.tick, keys, mode))
             self._dispatcher.add(begun.made.runs, self._ledger.shape, self._turn, pinned)
         except BaseException:
-            shared.close()
+            kept.close()
             raise
 
     @contextmanager
@@ -234,7 +269,10 @@ class Coordinator:
         chosen = {member for run in made.runs for member in run.members}
         outlines = [self._ledger.outlines[name] for name in chosen]
         read = Counter((s, o.sources.get(s)) for o in outlines for s in o.reads)
-        if max(read.values(), default=0) < 2 or self._dispatcher.in_processes:
+        pays = (
+            self._runtime.setting("adaptive_batch_coalescing") and max(read.values(), default=0) > 1
+        )
+        if not pays or self._dispatcher.in_processes:
             yield self._runtime
             return
         rows = self._runtime.store.tables.readable({outline.id for outline in outlines})
@@ -243,18 +281,18 @@ class Coordinator:
 
     def _vector(self, made: Decisions) -> dict[TableName, SourceVersion]:
         """One version of each base table below what this tick refreshes."""
-        graph = self._ledger.shape.graph
-        bases = {b for run in made.runs for m in run.members for b in graph.base_of(m)}
+        chosen = {member for run in made.runs for member in run.members}
+        bases = self._ledger.shape.graph.base_of(*chosen)
         found = {base: self._watch.version(base) for base in bases}
         return {base: version for base, version in found.items() if version is not None}
 
     def _end(self, entry: Entry, result: UnitResult) -> None:
         now, pinned = self._runtime.clock(), self._dispatcher.pinned(entry)
         job = self._dispatcher.job_of(entry)
-        was_reaped = job is not None and job.job_id in self._reaped
+        was_reaped = job is not None and job.job_id in self._reaper.reaped
         held = self._dispatcher.end(entry, result)
         self._retry(entry, result.error, now)
-        self._reaped -= {job.job_id} if job is not None else set()
+        self._reaper.reaped -= {job.job_id} if job is not None else set()
         for name in entry.run.members:
             self._chosen.pop(name, None)
         if result.error is not None:
@@ -276,7 +314,8 @@ class Coordinator:
             name = TableName.parse(each.name)
             self.metrics.count("headwater_refreshes_total", action=each.action)
             self._timed(name, each, limits)
-            if name in self._ledger.tables and self._ledger.tables[name].fuse_passes:
+            table = self._ledger.tables.get(name)
+            if name in done and table is not None and table.fuse_passes:
                 identifier = self._ledger.outlines[name].id
                 self._runtime.store.schedule.set_fuse(identifier, FuseState.ARMED)
         if choices:
@@ -323,48 +362,9 @@ class Coordinator:
         )
 
     def _reap(self) -> None:
-        """Close the jobs of dead processes, complete their groups and their history."""
-        first = self._reaped_at < 0
-        if time.monotonic() - self._reaped_at < REAP_SECONDS:
-            return
-        self._reaped_at = time.monotonic()
-        jobs = self._runtime.store.jobs
-        self._complete_groups()
-        lost = jobs.reap(is_gone=is_gone)
-        self._reaped |= self._dispatcher.give_up({job.job_id for job in lost})
-        ahead = self._runtime.clock() - self._runtime.store.now()
-        for job in lost:
-            if job.retryable:
-                recover_job(self._runtime, job)
-        for job in jobs.failures() if first else lost:
-            if job.finished_at is not None and job.retryable:
-                retry = retry_after(job.unit_key, job.attempt_no, job.finished_at + ahead)
-                self._note_retry(job.unit_key, retry)
-
-    def _complete_groups(self) -> None:
-        """Publish what dead processes committed to; a group that cannot be holds up nothing."""
-        try:
-            complete_intents(self._runtime, seconds=0)
-            self._told = None
-        except HeadwaterError as error:
-            if self._told != error.what:
-                self._told = error.what
-                self._runtime.events.emit(WarningEvent("*", "GROUP_NOT_PUBLISHED", error.what))
-
-    def _prune(self) -> None:
-        """Once in an hour: forget what is older than its retention."""
-        if time.monotonic() - self._pruned_at < PRUNE_SECONDS:
-            return
-        self._pruned_at = time.monotonic()
-        store = self._runtime.store
-        now = store.now()
-        store.jobs.prune(now - KEPT_JOBS)
-        store.intents.prune(now - KEPT_JOBS)
-        days = int(self._runtime.setting("history_retention_days"))
-        if days:
-            before = now - timedelta(days=days)
-            store.history.prune(before)
-            store.ticks.prune(before)
+        """Close the jobs of dead processes; what they did is tried again."""
+        for key, retry in self._reaper.reap().items():
+            self._note_retry(key, retry)
 
     def _report(self, begun: Round, started: float) -> TickReport:
         choices = {**begun.made.choices, **begun.held}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ LEADER_LEASE = timedelta(seconds=20)
 _CANCEL_SECONDS = 10.0
 """How long refreshes that were cancelled may take to end."""
 
+_DRAIN_SECONDS = 60.0
 _POLL = 0.1
 _log = logging.getLogger("headwater")
 _MAINTAIN_SECONDS = 3600.0
@@ -89,30 +91,44 @@ class Daemon:
             Whether everything that ran has ended.
         """
         self._stop.set()
-        if self._thread is not None:
-            if not drain:
-                self._coordinator.dispatcher.cancel_running()
-            self._thread.join(timeout=float(self._runtime.setting("drain_timeout")))
         try:
-            return self._drained(drain=drain)
+            return self._drained(time.monotonic() + self._drain_seconds() if drain else 0.0)
         finally:
             self._stopped.set()
             lease, self._lease = self._lease, None
             if lease is not None:
-                self._runtime.store.leases.release(lease)
+                with suppress(HeadwaterError):  # it runs out by itself
+                    self._runtime.store.leases.release(lease)
 
-    def _drained(self, *, drain: bool) -> bool:
+    def _drained(self, until: float) -> bool:
+        """Wait for what runs, up to an instant; then cancel it. Whether all of it has ended."""
         dispatcher = self._coordinator.dispatcher
-        until = time.monotonic() + float(self._runtime.setting("drain_timeout"))
-        with self._lock:
+        most = max(until, time.monotonic()) + _CANCEL_SECONDS
+        while not self._lock.acquire(timeout=_POLL):  # a refresh runs in the loop itself
+            if time.monotonic() > until:
+                dispatcher.cancel_running()
+            if time.monotonic() > most:
+                return False
+        try:
             dispatcher.drop_queued("the scheduler stopped")
             while not self._coordinator.is_idle:
-                if not drain or time.monotonic() > until:
+                if time.monotonic() > until:
                     dispatcher.cancel_running()
-                if time.monotonic() > until + _CANCEL_SECONDS:
+                if time.monotonic() > most:
                     return False
                 self._pump(_POLL)
+        finally:
+            self._lock.release()
+        if self._thread is not None:
+            self._thread.join(timeout=_CANCEL_SECONDS)
         return True
+
+    def _drain_seconds(self) -> float:
+        """The setting; its default when the catalog cannot be asked."""
+        try:
+            return float(self._runtime.setting("drain_timeout"))
+        except HeadwaterError:
+            return _DRAIN_SECONDS
 
     def _pump(self, seconds: float) -> None:
         """Start what is ready and take over what ended; what goes wrong is told."""
@@ -123,10 +139,11 @@ class Daemon:
             time.sleep(_POLL)
 
     def _loop(self) -> None:
+        interval = 1.0
         while not self._stop.is_set():
             started = time.monotonic()
-            interval = int(self._runtime.setting("scheduler_interval_ms")) / 1000
             try:
+                interval = int(self._runtime.setting("scheduler_interval_ms")) / 1000
                 if self._take_lead():
                     with self._lock:
                         self._coordinator.begin()
@@ -169,8 +186,8 @@ class Daemon:
         """Renew the lead until the scheduler has stopped, also while it waits for refreshes."""
         while not stopped.wait(RENEW_SECONDS):
             lease = self._lease
-            if lease is None:
-                continue
+            if lease is None or not (self.is_running or self._stop.is_set()):
+                continue  # a loop that is gone leads nothing: another may take over
             before = time.monotonic()
             try:
                 if self._runtime.store.leases.renew(lease, LEADER_LEASE) is not None:

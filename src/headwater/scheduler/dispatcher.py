@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import time
-from collections import deque
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from headwater.scheduler.process_pool import ProcessPool
 from headwater.scheduler.tick_budget import MAX_ATTEMPTS, Budget
 from headwater.scheduler.tick_dispatch import ReadyQueue
 from headwater.scheduler.workers import Workers
+from headwater.scheduler.writes import Writes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -45,6 +45,7 @@ class Dispatcher:
 
     Attributes:
         queue: what waits and what runs.
+        writes: what is still to be written of jobs and ticks.
         owner: the name under which jobs are held.
     """
 
@@ -53,7 +54,6 @@ class Dispatcher:
         self._jobs: dict[str, Job] = {}
         self._pinned: dict[int, Pinned] = {}
         self._running: dict[str, Running] = {}
-        self._unwritten: deque[Callable[[], object]] = deque()
         self._done: queue.SimpleQueue[tuple[Entry, UnitResult]] = queue.SimpleQueue()
         self._keeper = LeaseKeeper(
             look=self._stop_slow,
@@ -63,6 +63,7 @@ class Dispatcher:
         self.workers = Workers()
         self.processes = ProcessPool(runtime)
         self.queue = ReadyQueue()
+        self.writes = Writes(runtime.store.database)
         self.owner = owner_name()
 
     @property
@@ -125,10 +126,11 @@ class Dispatcher:
         self._keeper.start()
 
     def keep(self, shape: Shape) -> None:
-        """Forget what waits and is no unit any more."""
+        """Forget what waits and is no unit any more; its job is cancelled with the next writes."""
         before = set(self.queue.queued)
         self.queue.keep(shape.units)
-        self._cancel(before - set(self.queue.queued), "its definition changed")
+        gone = before - set(self.queue.queued)
+        self._cancel(gone, "its definition changed", write=self.writes.add)
 
     def start(self) -> list[tuple[Entry, UnitResult]]:
         """Start what is ready, as far as the budget goes.
@@ -151,12 +153,6 @@ class Dispatcher:
                     return [(entry, self._run_here(entry, label))]
                 self._submit(entry, partial(self._work, entry, label))
         return []
-
-    def write_down(self) -> None:
-        """Write how jobs and ticks ended; what the catalog does not take now is tried again."""
-        while self._unwritten:
-            self._unwritten[0]()
-            self._unwritten.popleft()
 
     def rest(self) -> None:
         """Have as many idle workers as are to be kept, and no more for long."""
@@ -259,7 +255,7 @@ class Dispatcher:
                 self.processes.give_back(running.worker)
             status, detail = outcome(entry, result.error)
             jobs = self._runtime.store.jobs
-            self._write_later(partial(jobs.finish, running.job, status, detail=detail))
+            self.writes.make(partial(jobs.finish, running.job, status, detail=detail))
         self._cancel([e.key for e in held], "something it reads failed")
         self._forget_ticks()
         return held
@@ -287,6 +283,17 @@ class Dispatcher:
         self.queue.queued.clear()
         self._cancel(keys, why)
         self._forget_ticks()
+
+    def take_back(self, unwritten: int | None) -> None:
+        """Forget what waits, and the tick that could not be written; its jobs may not exist."""
+        keys = list(self.queue.queued)
+        self.queue.queued.clear()
+        self._jobs = {key: job for key, job in self._jobs.items() if key not in keys}
+        if keys:
+            jobs, why = self._runtime.store.jobs, "its tick could not be written"
+            self.writes.add(partial(jobs.withdraw, keys, self.owner, detail=why))
+        if unwritten in self._pinned:
+            self._pinned.pop(unwritten).let_go()
 
     def close(self) -> None:
         """Give up what waits, and let the workers end."""
@@ -364,17 +371,16 @@ class Dispatcher:
             self._cancel([entry.key], "it could not be started")
         return job
 
-    def _cancel(self, keys: Iterable[str], why: str) -> None:
+    def _cancel(
+        self,
+        keys: Iterable[str],
+        why: str,
+        write: Callable[[Callable[[], object]], None] | None = None,
+    ) -> None:
         gone = [self._jobs.pop(key).job_id for key in keys if key in self._jobs]
         if gone:
-            cancel = self._runtime.store.jobs.cancel
-            self._write_later(partial(cancel, gone, detail=why))
-
-    def _write_later(self, write: Callable[[], object]) -> None:
-        """Write now if the catalog takes it, and else as soon as it does."""
-        self._unwritten.append(write)
-        with suppress(Exception):  # told by the next tick, which writes it first of all
-            self.write_down()
+            make = write or self.writes.make
+            make(partial(self._runtime.store.jobs.cancel, gone, detail=why))
 
     def _stop_slow(self) -> None:
         """Cancel what takes too long."""
@@ -389,6 +395,5 @@ class Dispatcher:
         used = {entry.tick for entry in entries}
         for turn in [t for t in self._pinned if t not in used]:
             pinned = self._pinned.pop(turn)
-            self._write_later(partial(self._runtime.store.ticks.finish, pinned.tick))
-            with suppress(Exception):  # a Spark that is gone keeps no windows
-                pinned.shared.close()
+            self.writes.make(partial(self._runtime.store.ticks.finish, pinned.tick))
+            pinned.let_go()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,11 @@ class Pinned:
     versions: Mapping[TableName, SourceVersion] | None
     runtime: Runtime
     shared: ExitStack
+
+    def let_go(self) -> None:
+        """Give back what its refreshes shared."""
+        with suppress(Exception):  # a Spark that is gone keeps no windows
+            self.shared.close()
 
 
 @dataclass(slots=True)

@@ -44,8 +44,8 @@ class LeaseKeeper:
     def start(self) -> None:
         """Begin, unless it goes on already."""
         with self._lock:
+            self._stopped.clear()
             if self._thread is None:
-                self._stopped.clear()
                 self._thread = threading.Thread(
                     target=self._run, name="headwater-leases", daemon=True
                 )
@@ -57,7 +57,7 @@ class LeaseKeeper:
 
     def _run(self) -> None:
         last = 0.0
-        while not self._stopped.wait(_POLL_SECONDS):
+        while not self._is_over():
             try:
                 if time.monotonic() - last > RENEW_SECONDS:
                     self._renew()
@@ -72,5 +72,11 @@ class LeaseKeeper:
                 if not self._is_needed():
                     self._thread = None
                     return
+
+    def _is_over(self) -> bool:
+        """Wait a little; whether this was to stop and nobody started it again meanwhile."""
+        self._stopped.wait(_POLL_SECONDS)
         with self._lock:
-            self._thread = None
+            if self._stopped.is_set():
+                self._thread = None
+            return self._thread is None

@@ -59,6 +59,7 @@ class Ledger:
         awake: tables that the next tick must look at.
         saved: the choices that are stored, as code and reason.
         previous: when the last tick looked.
+        unreadable: ids of rows that the last reading had to leave out.
     """
 
     def __init__(self, store: Store, watch: Watch) -> None:
@@ -76,6 +77,7 @@ class Ledger:
         self.awake: set[TableName] = set()
         self.saved: dict[TableName, tuple[str, str]] = {}
         self.previous: datetime | None = None
+        self.unreadable: frozenset[int] = frozenset()
 
     def reload(self, limits: Limits, default_ceiling: int) -> bool:
         """Take over what changed in the catalog; whether anything did."""
@@ -85,6 +87,7 @@ class Ledger:
         self._default_ceiling = default_ceiling
         first = not self._stamps
         stamps = self._store.outlines.stamps()
+        self.unreadable = frozenset()
         changed = {i for i, stamp in stamps.items() if self._stamps.get(i) != stamp}
         names = {self._forget(gone) for gone in self._stamps.keys() - stamps.keys()}
         states = self._store.schedule.all() if first else {}
@@ -94,6 +97,10 @@ class Ledger:
         for outline in self._store.outlines.read(changed) if changed else ():
             self._take(outline, states.get(outline.id, ScheduleState()))
             touched.add(outline.name)
+        for damaged in changed - {self.outlines[name].id for name in touched}:
+            names.add(self._forget(damaged))
+            del stamps[damaged]  # asked for again
+            self.unreadable |= {damaged}
         self._stamps = stamps
         self.shape = self._reshaped(generation, {n for n in names | touched if n is not None})
         if (self._fuses, self.shape.gates) != before:
@@ -268,7 +275,9 @@ class Ledger:
                     rows += waiting.certain
         fuse = self._fuses.get(outline.id, ScheduleState())
         gates = self.shape.gates
-        gated = tuple(sorted(self.shape.graph.base_of(name) & gates)) if gates else ()
+        graph = self.shape.graph
+        below = graph.base_of(name) | graph.upstream([name]) if gates else frozenset()
+        gated = tuple(sorted(below & gates))
         behind = bool(moved) and not table.moved
         self.tables[name] = replace(
             table,

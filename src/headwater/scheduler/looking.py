@@ -24,7 +24,7 @@ from headwater.observe.advice import Past, schedule_advice, sla_row
 from headwater.observe.health import Facts, health
 from headwater.scheduler.daemon import LEADER, leader_of, leads_now
 from headwater.scheduler.ledger import shape_of
-from headwater.scheduler.staleness import stale_tables
+from headwater.scheduler.staleness import stale_tables, waiting_since
 from headwater.scheduler.tick_budget import Budget
 from headwater.scheduler.watch import Watch
 
@@ -171,6 +171,7 @@ def health_check(runtime: Runtime) -> tuple[HealthRow, ...]:
             stale=tuple(map(str, stale_tables(runtime, outlines))),
             needs_reinit=_names(o for o in outlines if o.needs_reinit),
             repeated_errors=_names(o for o in outlines if o.errors),
+            unreadable=tuple(runtime.store.outlines.unreadable()),
             growing=_names(o for o in outlines if behind.get(o.name, 0) > GROWING_ROWS),
             blown=_names(
                 o for o in outlines if o.id in fuses and fuses[o.id].fuse_state is FuseState.BLOWN
@@ -202,13 +203,14 @@ def _past(runtime: Runtime) -> dict[TableName, Past]:
     since = runtime.clock() - timedelta(hours=hours)
     durations, failed = runtime.store.past.durations(since)
     outlines = runtime.store.outlines.read()
-    behind = _behind(runtime, outlines)
+    watch, now = Watch(runtime), runtime.clock()
+    watch.look()
     found = {}
     for outline in sorted(outlines, key=lambda o: o.name):
-        last = outline.last_refresh_at
-        lag = None if last is None else 0.0
-        if last is not None and outline.name in behind:
-            lag = max(0.0, (runtime.clock() - last).total_seconds())
+        lag = None if outline.last_refresh_at is None else 0.0
+        waiting = waiting_since(watch, outline)
+        if lag is not None and waiting is not None:
+            lag = max(0.0, (now - waiting).total_seconds())
         schedule = parse_schedule(outline.schedule)
         found[outline.name] = Past(
             name=str(outline.name),

@@ -29,10 +29,6 @@ class Scheduler:
 
     def tick(self, now: datetime | None = None) -> TickReport:
         """One round, until its refreshes are done."""
-        if now is not None and now.tzinfo is None:
-            raise InvalidOption(
-                f"now cannot be {now!r}", hint="give an instant with a time zone, such as UTC"
-            )
         with self._lock:
             return self.coordinator.tick(now)
 

@@ -39,7 +39,7 @@ def stale_tables(runtime: Runtime, outlines: Sequence[Outline]) -> tuple[TableNa
     watch.look()
     found = []
     for outline in asked:
-        since = _waiting_since(watch, outline)
+        since = waiting_since(watch, outline)
         limit = None if since is None else _fresh_until(runtime, outline, since)
         if limit is not None and now > limit:
             found.append(outline.name)
@@ -54,7 +54,7 @@ def _may_be_stale(runtime: Runtime, outline: Outline, now: datetime) -> bool:
     return limit is not None and now > limit
 
 
-def _waiting_since(watch: Watch, outline: Outline) -> datetime | None:
+def waiting_since(watch: Watch, outline: Outline) -> datetime | None:
     """When the oldest change was made that the stream table does not show yet."""
     moved = []
     for source in outline.reads:

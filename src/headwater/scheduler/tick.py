@@ -228,8 +228,16 @@ class _Round:
 
     def _quiet(self, table: TableState) -> None:
         self.choices[table.name] = QUIET
-        if asked_by_clock(table, self.now):
+        if asked_by_clock(table, self.now) and not self._is_awaited(table):
             self.looked.append(table.name)
+
+    def _is_awaited(self, table: TableState) -> bool:
+        """Whether something below is being refreshed or tried again: its change is to come."""
+        units, busy = self.state.units, self.state.busy
+        return any(
+            name in busy or units.of_table[name].key in self.state.retries
+            for name in self.state.graph.upstream([table.name])
+        )
 
     def service_levels(self) -> tuple[tuple[TierChange, ...], dict[TableName, tuple[int, int]]]:
         changes: list[TierChange] = []

@@ -102,5 +102,7 @@ class Watch:
             if metadata is not None and metadata.version != version:
                 self._held_back.add(name)  # moves when the batch closes, without a commit
         except HeadwaterError:
+            if name in self.locations:
+                self._held_back.add(name)  # looked at again, without a commit
             return None
         return version

@@ -7,14 +7,16 @@ calls here.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.generator import Generator
 from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
-from headwater.sql.pipes import PipeParser
+from headwater.sql.precedence import OperatorParser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +27,7 @@ _VERBATIM = """
     UNIX_TIMESTAMP TO_UNIX_TIMESTAMP UNIX_DATE STR_TO_MAP TO_UTC_TIMESTAMP FROM_UTC_TIMESTAMP
     REGEXP_EXTRACT REGEXP_EXTRACT_ALL DATE_SUB INSTR DATE_TRUNC TRUNC PARSE_JSON TRY_PARSE_JSON
     LISTAGG STRING_AGG PERCENTILE ARRAY_SIZE ARRAY_SORT SORT_ARRAY GET_JSON_OBJECT LEVENSHTEIN
-    LIKE ILIKE RLIKE REGEXP_LIKE TIME_DIFF TIME_TRUNC SPACE
+    LIKE ILIKE RLIKE REGEXP_LIKE TIME_DIFF TIME_TRUNC SPACE CURRENT_CATALOG
     """
 
 # Names of other dialects: in Spark a call of one is a function that the user registered.
@@ -60,6 +62,14 @@ _FOREIGN = """
 
 _KEPT = frozenset((*_VERBATIM.split(), *_FOREIGN.split()))
 
+PLAIN_TYPES = frozenset(
+    {
+        exp.DType.BOOLEAN, exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT,
+        exp.DType.DECIMAL, exp.DType.DOUBLE, exp.DType.DATE,
+    }
+)  # fmt: skip
+"""Types whose name and sizes are written alike in every dialect that sqlglot knows."""
+
 VARIABLE = "headwater.variable"
 """Marks an identifier that is the variable of a lambda."""
 
@@ -84,7 +94,7 @@ def _taking(name: str, least: int, most: int) -> Callable[[list[exp.Expr]], exp.
     return made
 
 
-class _Parser(PipeParser):
+class _Parser(OperatorParser):
     """Reads the functions that must stay as they are written as plain calls."""
 
     SUPPORTS_TABLE_QUERY = True
@@ -127,7 +137,7 @@ class _Generator(SparkGenerator):
 
     Looking for such clauses in every nested query is a third of the time it takes to write one.
     WITHIN GROUP is kept too: without it a percentile would become an approximate one. TIME is a
-    type of its own.
+    type of its own. Casts to plain types need none of the looks for types that Spark lacks.
     """
 
     TYPE_MAPPING = {  # noqa: RUF012 - the shape sqlglot asks for
@@ -141,6 +151,18 @@ class _Generator(SparkGenerator):
         for kind, write in SparkGenerator.TRANSFORMS.items()
         if kind not in (exp.Select, exp.WithinGroup)
     }
+
+    def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+        """A cast; only those of literals and to nested types have forms of their own."""
+        own = isinstance(expression.this, exp.Literal) or expression.to.args.get("nested")
+        write = super().cast_sql if own else partial(Generator.cast_sql, self)
+        return write(expression, safe_prefix)
+
+    def datatype_sql(self, expression: exp.DataType) -> str:
+        """The name of a type, with its sizes."""
+        if expression.this in PLAIN_TYPES:
+            return Generator.datatype_sql(self, expression)
+        return super().datatype_sql(expression)
 
 
 class HeadwaterSpark(Spark):

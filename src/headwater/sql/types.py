@@ -6,9 +6,12 @@ Delta rules keep algebraic sums only for exact types, so a wrong type would be w
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
+
+from headwater.sql.dialect import PLAIN_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,7 +146,17 @@ def _literal(e: exp.Expr, column: TypeOf) -> str | None:
 
 
 def _cast(e: exp.Expr, column: TypeOf) -> str | None:
-    return canonical(e.args["to"].sql("spark"))
+    to = e.args["to"]
+    sizes = tuple(size.name for size in to.expressions)
+    if to.this in PLAIN_TYPES and all(size.isdigit() for size in sizes):
+        return _sized(to.this, sizes)
+    return canonical(to.sql("spark"))
+
+
+@cache
+def _sized(kind: exp.DType, sizes: tuple[str, ...]) -> str:
+    params = [exp.DataTypeParam(this=exp.Literal.number(size)) for size in sizes]
+    return canonical(exp.DataType(this=kind, expressions=params).sql("spark"))
 
 
 def _case(e: exp.Expr, column: TypeOf) -> str | None:
@@ -236,7 +249,7 @@ def _adjusted(precision: int, scale: int) -> str:
 
 
 def _sum(e: exp.Expr, column: TypeOf) -> str | None:
-    inner = type_of(_argument(e), column)
+    inner = type_of(argument_of(e), column)
     if is_integer(inner):
         return "bigint"
     if inner in ("float", "double"):
@@ -246,7 +259,7 @@ def _sum(e: exp.Expr, column: TypeOf) -> str | None:
 
 
 def _average(e: exp.Expr, column: TypeOf) -> str | None:
-    inner = type_of(_argument(e), column)
+    inner = type_of(argument_of(e), column)
     if is_integer(inner) or inner in ("float", "double"):
         return "double"
     exact = decimal_of(inner)
@@ -256,10 +269,11 @@ def _average(e: exp.Expr, column: TypeOf) -> str | None:
 
 
 def _extremum(e: exp.Expr, column: TypeOf) -> str | None:
-    return type_of(_argument(e), column)
+    return type_of(argument_of(e), column)
 
 
-def _argument(e: exp.Expr) -> exp.Expr:
+def argument_of(e: exp.Expr) -> exp.Expr:
+    """What an aggregate of one argument is over, DISTINCT or not."""
     inner: exp.Expr = e.this
     return inner.expressions[0] if isinstance(inner, exp.Distinct) else inner
 

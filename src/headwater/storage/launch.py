@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import SparkUnavailable
+from headwater.sources.files import local_path
 from headwater.storage.jars import jar_conf, resolution
 from headwater.storage.jvm import LOGGING, start_jvm
 
@@ -25,7 +28,6 @@ _START_SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -XX:+UseParallelGC {LOGGING}",
     "spark.sql.shuffle.partitions": str(min(4, os.cpu_count() or 2)),
     "spark.sql.codegen.cache.maxEntries": "2000",  # a refresh has dozens, and comes again
     "spark.sql.extensions": EXTENSIONS,
@@ -33,9 +35,30 @@ _START_SETTINGS: Mapping[str, str] = {
 }
 
 
+_JAVA_OPTIONS = f"-Duser.timezone=UTC -XX:+UseParallelGC {LOGGING}"
+_PLAN_HERE = "-Diceberg.scan.plan-in-worker-pool=false"
+"""Scans are planned by the thread that asks. Iceberg looks for what its worker threads have found
+every 10 ms, which is longer than it takes to read a manifest from a local disk."""
+
+
+_GIB = 1024**3
+_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+def driver_memory() -> str:
+    """A quarter of the memory there is, from 1 to 8 GiB: in local mode the driver does the work."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):
+        there = min(there, int(_CGROUP_LIMIT.read_text()))
+    return f"{min(max(there // 4, _GIB), 8 * _GIB) // 1024**2}m"
+
+
 def start_conf(lake: Lake) -> dict[str, str]:
     """The settings with which Spark starts for a lake; what the user gave comes last."""
+    java = [_JAVA_OPTIONS, *([_PLAN_HERE] if local_path(lake.warehouse) is not None else [])]
     return {
+        "spark.driver.extraJavaOptions": " ".join(java),
+        "spark.driver.memory": driver_memory(),
         "spark.master": os.environ.get("HEADWATER_SPARK_MASTER", "local[*]"),
         "spark.app.name": "headwater",
         **_START_SETTINGS,

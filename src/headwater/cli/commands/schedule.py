@@ -63,6 +63,7 @@ def run(ctx: typer.Context, hub: HubOption = None, form: FormatOption = None) ->
     stop = threading.Event()
     with reach.existing() as connection:
         from headwater.observe.logs import configured
+        from headwater.operations import scheduler_of
 
         log = configured(str(connection.settings()["log_format"].value))
         end = connection.subscribe(lambda event: _log(log, event))
@@ -70,12 +71,16 @@ def run(ctx: typer.Context, hub: HubOption = None, form: FormatOption = None) ->
             signal.signal(number, lambda *_: stop.set())
         connection.start()
         log.info("scheduler_started", hub=connection.name)
-        while not stop.wait(1.0):
+        while not stop.wait(1.0) and scheduler_of(connection).daemon.is_running:
             pass
+        lost = not stop.is_set()
         log.info("scheduler_stopping")
         ended = connection.stop(drain=True)
         end()
         log.info("scheduler_stopped", drained=ended)
+    if lost:
+        reach.out.note("the scheduler ended by itself; the lines above tell why")
+        raise typer.Exit(1)
 
 
 def tick(

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headwater.core.spec import ApplyKind
-from headwater.delta.affected import affected
+from headwater.delta.apply.compared import compared
 from headwater.delta.apply.row_ids import ID_COLUMN, numbered_as_written, numbered_by_content
 from headwater.delta.apply.writing import Applied, Writing
-from headwater.delta.change import cast, difference, net, net_rows, null_of, passed
+from headwater.delta.change import cast, net, null_of, passed
 from headwater.delta.predicates import matches
 from headwater.delta.program import ROW_ID, TARGET
-from headwater.delta.restrict import restrict
 from headwater.delta.statements import Merge, insert_into, matched, of_source, raised
 from headwater.sql.operators import (
     WEIGHT,
@@ -47,18 +46,14 @@ def apply_bag(writing: Writing) -> Applied:
     change = writing.ctx.change(writing.root.tree)
     if change.inserts_only:
         return _append(writing, change)
+    if writing.root.again is not None:
+        return _merge(writing, compared(writing, writing.root.again), ApplyKind.REPLACE_KEYS)
     return _merge(writing, net(change), ApplyKind.BAG)
 
 
 def apply_replace(writing: Writing) -> Applied:
     """Recompute the affected keys, apply the difference to what is stored under them."""
-    root, ctx = writing.root, writing.ctx
-    new, old = ctx.new(root.tree), writing.stored(root.columns)
-    if root.key:
-        keys = affected(root.tree, root.key, ctx)
-        new, old = restrict(new, root.key, keys), restrict(old, root.key, keys)
-    change = net_rows(difference(new, old, root.tree.columns))
-    return _merge(writing, change, ApplyKind.REPLACE_KEYS)
+    return _merge(writing, compared(writing, writing.root.key), ApplyKind.REPLACE_KEYS)
 
 
 def _append(writing: Writing, change: Delta) -> Applied:

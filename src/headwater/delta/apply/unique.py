@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headwater.core.spec import ApplyKind
+from headwater.delta.apply.compared import compared
 from headwater.delta.apply.writing import Applied, Writing
 from headwater.delta.change import net, passed
 from headwater.delta.statements import Merge, differs, matched, of_source, raised
@@ -65,7 +66,8 @@ def checked_rows(tree: Node, key: Sequence[str]) -> Node:
 
 def _per_key(writing: Writing) -> Node:
     root = writing.root
-    change = net(writing.ctx.change(root.tree))
+    again = root.again
+    change = net(writing.ctx.change(root.tree)) if again is None else compared(writing, again)
     weight = ref(WEIGHT)
     came = exp.Sum(this=exp.Greatest(this=weight, expressions=[exp.Literal.number(0)]))
     went = exp.Sum(

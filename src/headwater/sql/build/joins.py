@@ -187,10 +187,11 @@ def _join_using(
     pairs = [(_key(left, name, ast, ctx), _key(right, name, ast, ctx)) for name in using]
     condition = conjunction(exp.EQ(this=a.column.ref, expression=b.column.ref) for a, b in pairs)
     node: Node = Join(left.node, right.node, kind, condition, place=ctx.place(ast))
-    if kind in (JoinKind.SEMI, JoinKind.ANTI):
-        return Relation(node, left.entries)
-    hidden = [_hide(entry) for pair in pairs for entry in pair]
     taken = {id(entry) for pair in pairs for entry in pair}
+    if kind in (JoinKind.SEMI, JoinKind.ANTI):
+        others = [entry for entry in left.entries if id(entry) not in taken]
+        return Relation(node, (*(a for a, _ in pairs), *others))
+    hidden = [_hide(entry) for pair in pairs for entry in pair]
     rest = [entry for entry in left.entries + right.entries if id(entry) not in taken]
     if kind is JoinKind.FULL:
         merged = []
@@ -225,12 +226,20 @@ def _lateral(
 ) -> Relation:
     keep = join.side == "LEFT"
     scope = Scope(left.entries, outer)
-    body = ast.this
-    if not isinstance(body, exp.Subquery | exp.Query):
+    body, on = ast.this, join.args.get("on")
+    if isinstance(body, exp.Subquery | exp.Query):
+        right = aliased(ctx.query(body, scope, ctx), ast, ctx)
+    elif on is None or on == exp.true():
         return generator_table(left, ast, scope, ctx, outer=keep)
-    right = aliased(ctx.query(body, scope, ctx), ast, ctx)
+    elif keep:
+        what = "a generator behind LEFT JOIN LATERAL may have no condition but TRUE"
+        hint = "leave the elements out in the call, e.g. explode(filter(xs, x -> x > 1))"
+        raise ctx.error(InvalidQuery, what, join, hint=hint)
+    else:
+        made = generator_table(left, ast, scope, ctx, outer=False)
+        predicate = Resolver(Scope(made.entries, outer), ctx)(on)
+        return Relation(filtered(made.node, predicate, ctx, ctx.place(join)), made.entries)
     entries = left.entries + right.entries
-    on = join.args.get("on")
     condition = Resolver(Scope(entries, outer), ctx)(on) if on is not None else None
     if isinstance(condition, exp.Boolean) and condition.this:
         condition = None

@@ -51,8 +51,19 @@ def subquery_value(
     if isinstance(e, exp.Exists):
         if not isinstance(e.this, exp.Query):
             return None
-        return _placeholder(e, e.this, SubqueryKind.EXISTS, (), scope, ctx)
+        return _placeholder(e, _unlimited(e.this), SubqueryKind.EXISTS, (), scope, ctx)
     return _scalar(e, scope, ctx)
+
+
+def _unlimited(query: exp.Query) -> exp.Query:
+    """The query without a LIMIT that cannot tell whether there are rows."""
+    limit = query.args.get("limit")
+    count = limit.args.get("expression") if isinstance(limit, exp.Limit) else None
+    if query.args.get("offset") or not isinstance(count, exp.Literal) or count.name == "0":
+        return query
+    whole = query.copy()
+    whole.set("limit", None)
+    return whole
 
 
 def _membership(

@@ -36,13 +36,13 @@ def starred(
         if (entry.belongs(qualifier) if qualifier else not entry.hidden)
     ]
     if qualifier and not entries:
-        yield from _struct_star(written, ctx, resolve)
+        yield from _struct_star(written, star, ctx, resolve)
         return
     if not scope.entries:
         raise ctx.error(InvalidQuery, "* needs a FROM clause", written)
     dropped = _excepted(star, entries, ctx)
     for entry in entries:
-        if entry.name.lower() not in dropped:
+        if id(entry) not in dropped:
             column = ref(entry.column.name)
             if star._meta:
                 column.this.meta.update(star._meta)
@@ -57,22 +57,38 @@ def _owner(written: exp.Expr) -> list[exp.Identifier]:
     )
 
 
-def _excepted(star: exp.Expr, entries: list[Entry], ctx: Context) -> set[str]:
+def _excepted(star: exp.Expr, entries: list[Entry], ctx: Context) -> set[int]:
+    """The entries that EXCEPT names, each by its name or with that of its relation."""
+    dropped = set()
+    for part in _except_names(star, ctx):
+        *qualifier, name = (p.name.lower() for p in _path(part))
+        found = [
+            entry
+            for entry in entries
+            if entry.name.lower() == name and (not qualifier or entry.belongs(tuple(qualifier)))
+        ]
+        if not found:
+            shown = ".".join(p.name for p in _path(part))
+            hint = "a field of a struct cannot be left out: name the columns" if qualifier else ""
+            raise ctx.error(UnknownColumn, f"EXCEPT names no column {shown!r}", part, hint)
+        dropped |= {id(entry) for entry in found}
+    return dropped
+
+
+def _path(part: exp.Expr) -> list[exp.Expr]:
+    return part.parts if isinstance(part, exp.Column | exp.Dot) else [part]
+
+
+def _except_names(star: exp.Expr, ctx: Context) -> list[exp.Expr]:
     for other in ("replace", "rename"):
         if star.args.get(other):
             what = f"* {other.upper()} is not Spark SQL"
             raise ctx.error(InvalidQuery, what, star, "use * EXCEPT (…) and name the columns")
-    names = {entry.name.lower() for entry in entries}
-    dropped = set()
-    for part in star.args.get("except_") or ():
-        if part.name.lower() not in names:
-            raise ctx.error(UnknownColumn, f"EXCEPT names no column {part.name!r}", part)
-        dropped.add(part.name.lower())
-    return dropped
+    return list(star.args.get("except_") or ())
 
 
 def _struct_star(
-    written: exp.Expr, ctx: Context, resolve: Resolve
+    written: exp.Expr, star: exp.Expr, ctx: Context, resolve: Resolve
 ) -> Iterator[tuple[str, exp.Expr]]:
     parts = _owner(written)
     column = exp.Column(**dict(zip(("this", "table", "db"), reversed(parts), strict=False)))
@@ -81,5 +97,11 @@ def _struct_star(
     if fields is None:
         what = f"{'.'.join(p.name for p in parts)!r} is neither a table nor a struct"
         raise ctx.error(UnknownColumn, what, written)
+    dropped = {part.name.lower() for part in _except_names(star, ctx)}
+    unknown = dropped - {name.lower() for name, _ in fields}
+    if unknown:
+        raise ctx.error(UnknownColumn, f"EXCEPT names no field {min(unknown)!r}", written)
     for name, _ in fields:
+        if name.lower() in dropped:
+            continue
         yield name, exp.Dot(this=value.copy(), expression=exp.to_identifier(name, quoted=True))
