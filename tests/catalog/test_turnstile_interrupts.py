@@ -39,11 +39,21 @@ def is_free(path: str) -> bool:
     return True
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A run that was started in the background would ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def waiters() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "hw-turnstile"]
 
 
-def test_an_interrupt_while_waiting_leaves_the_queue_free(tmp_path: Path) -> None:
+def test_an_interrupt_while_waiting_leaves_the_queue_free(
+    tmp_path: Path, interruptible: None
+) -> None:
     path = str(tmp_path / "headwater.db")
     with inside(path):
         interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
