@@ -163,7 +163,7 @@ def drop(runtime: Runtime, name: TableName, *, cascade: bool = False) -> list[Ta
             with _nobody_begins(runtime, table):
                 forget_unreadable(runtime, table)
                 runtime.engine.run(session, f"DROP TABLE IF EXISTS {table.sql(catalog)} PURGE")
-                runtime.store.tables.remove(table)
+                runtime.store.tables.remove(table, among=doomed)
     return doomed
 
 
