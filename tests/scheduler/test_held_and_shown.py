@@ -20,6 +20,8 @@ from headwater.core.errors import InvalidOption
 from headwater.core.frontier import Frontier, SourceVersion
 from headwater.core.results import RefreshResult
 from headwater.graph.units import UnitTraits
+from headwater.operations import scheduler_of
+from headwater.scheduler.daemon import LEADER_LEASE
 from headwater.scheduler.execute import UnitResult
 from headwater.scheduler.tick import tick
 from headwater.scheduler.tick_state import Retry
@@ -71,6 +73,29 @@ def test_a_table_that_is_quiet_after_a_restart_no_longer_shows_an_old_reason(
     with headwater.connect(tmp_path) as hub:
         hub.ungate_source("source2")
         hub.tick(now=after(seconds=2))
+        assert shown(hub) == "NO_CHANGES"
+
+
+def test_a_scheduler_that_leads_again_goes_on_from_what_others_left(
+    tmp_path: Path, units: Units
+) -> None:
+    with hub_with_readers(tmp_path) as hub, headwater.connect(tmp_path) as other:
+        first, second = scheduler_of(hub), scheduler_of(other)
+        assert first.daemon._take_lead()
+        first.tick(NOW)
+        first.daemon._renewed = -LEADER_LEASE.total_seconds()
+        hub._runtime.store.leases.release(first.daemon._lease)
+
+        assert second.daemon._take_lead()
+        assert not first.daemon._take_lead()
+        other.gate_source("source2")
+        second.tick(after(seconds=1))
+        other.ungate_source("source2")
+        assert shown(hub) == "GATED"
+        second.daemon.stop(drain=True)
+
+        assert first.daemon._take_lead()
+        first.tick(after(seconds=2))
         assert shown(hub) == "NO_CHANGES"
 
 
