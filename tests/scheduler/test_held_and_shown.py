@@ -99,6 +99,23 @@ def test_a_scheduler_that_leads_again_goes_on_from_what_others_left(
         assert shown(hub) == "NO_CHANGES"
 
 
+def test_another_schedule_must_keep_the_service_level(tmp_path: Path) -> None:
+    def declared(hub: headwater.Hub) -> tuple[str, str]:
+        return hub.status("t1")[0].schedule, hub.status("t1")[0].tier
+
+    with hub_with_readers(tmp_path) as hub:
+        hub.alter_stream_table("t1", sla="30 seconds")
+        assert declared(hub) == ("calculated", "cold")
+        with pytest.raises(InvalidOption, match=r"an SLA of 30s cannot be kept"):
+            hub.alter_stream_table("t1", schedule="1h")
+        assert declared(hub) == ("calculated", "cold")
+        hub.alter_stream_table("t1", schedule="10s")
+        assert declared(hub) == ("10s", "warm")
+        hub.alter_stream_table("t1", schedule="10s", comment="as it was")
+        hub.alter_stream_table("t1", schedule="1h", sla=None)
+        assert declared(hub) == ("1h", "warm")
+
+
 def test_a_gate_on_a_stream_table_holds_its_readers(tmp_path: Path, units: Units) -> None:
     with hub_with_readers(tmp_path) as hub:
         hub.tick(now=NOW)
