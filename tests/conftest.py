@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import hypothesis
+
 if TYPE_CHECKING:
     import pytest
+
+# The time of one example says how busy the machine is; figures of time have tests of their own.
+hypothesis.settings.register_profile("headwater", deadline=None)
+hypothesis.settings.load_profile("headwater")
 
 pytest_plugins = ["division", "figures", "postgres_server", "shared_spark", "tracing"]
 

@@ -76,7 +76,8 @@ def alter(runtime: Runtime, name: TableName, given: Mapping[str, Any]) -> None:
     spec = _checked(replace(row.spec, **_read(values)))
     if "schedule" in values:
         check_schedule(runtime, spec)
-    if "sla" in values and values.get("tier") is None:
+    is_promised_anew = "sla" in values or spec.schedule != row.spec.schedule
+    if is_promised_anew and values.get("tier") is None:
         spec = with_tier(runtime, spec)
     with placing(runtime, spec):
         lifecycle.change(runtime, row, spec)

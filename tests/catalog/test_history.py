@@ -10,7 +10,7 @@ from headwater.catalog.history import Outcome
 from headwater.catalog.idle import Idle
 from headwater.catalog.rows import InitiatedBy, RunStatus
 from headwater.catalog.store import Store
-from headwater.core.errors import QueryFailed
+from headwater.core.errors import CatalogBusy, HeadwaterError, QueryFailed
 from headwater.core.spec import Action, ApplyKind, Status
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -104,7 +104,7 @@ def test_failures_count_and_suspend(store: Store) -> None:
         run = store.history.begin(row)
         error = QueryFailed("division by zero", hint="look at the query")
         seen.append(store.history.fail(run, error, max_consecutive_errors=3))
-    assert seen == [Status.INITIALIZING, Status.INITIALIZING, Status.SUSPENDED]
+    assert seen == [Status.ERROR, Status.ERROR, Status.SUSPENDED]
     table = store.tables.get(TOTALS)
     assert (table.consecutive_errors, table.last_error_code) == (3, "HW5005")
     assert "division by zero" in (table.last_error_message or "")
@@ -112,6 +112,28 @@ def test_failures_count_and_suspend(store: Store) -> None:
 
     store.history.finish(store.history.begin(row), outcome())
     assert store.tables.get(TOTALS).consecutive_errors == 0
+
+
+def test_a_failed_table_is_active_again_after_a_refresh_or_an_idle_one(store: Store) -> None:
+    row = store.tables.add(new())
+    store.history.finish(store.history.begin(row), outcome())
+
+    def failed(error: HeadwaterError, *, counts: bool = True) -> Status:
+        run = store.history.begin(row)
+        store.history.fail(run, error, max_consecutive_errors=3, counts=counts)
+        return store.tables.get(TOTALS).status
+
+    assert failed(CatalogBusy("locked", hint="wait"), counts=False) is Status.ACTIVE
+    assert failed(CatalogBusy("locked", hint="wait")) is Status.ACTIVE, "it may pass by itself"
+    assert failed(QueryFailed("division by zero", hint="look")) is Status.ERROR
+    store.record_idle(row, IDLE)
+    assert store.tables.get(TOTALS).status is Status.ACTIVE
+    assert failed(QueryFailed("division by zero", hint="look")) is Status.ERROR
+    store.history.finish(store.history.begin(row), outcome())
+    assert store.tables.get(TOTALS).status is Status.ACTIVE
+    store.tables.update(TOTALS, status=Status.SUSPENDED)
+    store.record_idle(row, IDLE)
+    assert store.tables.get(TOTALS).status is Status.SUSPENDED
 
 
 def test_skipped_runs_say_why(store: Store) -> None:

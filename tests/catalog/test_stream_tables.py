@@ -149,6 +149,19 @@ def test_remove_refuses_while_somebody_reads_it(store: Store) -> None:
     assert store.tables.dependencies() == ()
 
 
+def test_what_reads_each_other_is_removed_together(store: Store) -> None:
+    store.tables.add(new())
+    store.tables.add(new(TOP, TOTALS, of=SourceType.STREAM_TABLE))
+    store.tables.update(TOTALS, dependencies=[Dependency(TOP, SourceType.STREAM_TABLE, ("a",))])
+    with pytest.raises(HasDependents, match=r"read by default\.top_customers"):
+        store.tables.remove(TOTALS, among=[TOTALS])
+
+    store.tables.remove(TOTALS, among=[TOTALS, TOP])
+    store.tables.remove(TOP, among=[TOTALS, TOP])
+    assert store.tables.all() == ()
+    assert store.tables.dependencies() == ()
+
+
 def test_dependencies_of_one_and_of_all(store: Store) -> None:
     store.tables.add(new())
     store.tables.add(new(TOP, TOTALS, ORDERS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import headwater
-from headwater.core.errors import DependencyCycle, FixpointNotReached
+from headwater.core.errors import DependencyCycle, FixpointNotReached, HasDependents
 from shared_spark import check, rows
 
 pytestmark = pytest.mark.spark
@@ -94,3 +94,14 @@ def test_a_circle_that_does_not_settle_fails(hub: headwater.Hub) -> None:
         hub.refresh_stream_table("x")
     assert [h.error_code for h in hub.history("x", limit=1)] == ["HW3006"]
     assert [h.error_code for h in hub.history("y", limit=1)] == ["HW3006"]
+
+
+def test_a_circle_is_dropped_as_a_whole(circle: headwater.Hub) -> None:
+    circle.tick()
+    with pytest.raises(HasDependents, match=r"default\.odd is read by default\.even"):
+        circle.drop_stream_table("odd")
+    check(circle, "odd", "even")
+
+    circle.drop_stream_table("odd", cascade=True)
+    assert circle.status() == ()
+    assert not [n for n in circle._runtime.tables.locations() if n.name in ("odd", "even")]

@@ -20,6 +20,8 @@ from headwater.core.errors import InvalidOption
 from headwater.core.frontier import Frontier, SourceVersion
 from headwater.core.results import RefreshResult
 from headwater.graph.units import UnitTraits
+from headwater.operations import scheduler_of
+from headwater.scheduler.daemon import LEADER_LEASE
 from headwater.scheduler.execute import UnitResult
 from headwater.scheduler.tick import tick
 from headwater.scheduler.tick_state import Retry
@@ -72,6 +74,46 @@ def test_a_table_that_is_quiet_after_a_restart_no_longer_shows_an_old_reason(
         hub.ungate_source("source2")
         hub.tick(now=after(seconds=2))
         assert shown(hub) == "NO_CHANGES"
+
+
+def test_a_scheduler_that_leads_again_goes_on_from_what_others_left(
+    tmp_path: Path, units: Units
+) -> None:
+    with hub_with_readers(tmp_path) as hub, headwater.connect(tmp_path) as other:
+        first, second = scheduler_of(hub), scheduler_of(other)
+        assert first.daemon._take_lead()
+        first.tick(NOW)
+        first.daemon._renewed = -LEADER_LEASE.total_seconds()
+        hub._runtime.store.leases.release(first.daemon._lease)
+
+        assert second.daemon._take_lead()
+        assert not first.daemon._take_lead()
+        other.gate_source("source2")
+        second.tick(after(seconds=1))
+        other.ungate_source("source2")
+        assert shown(hub) == "GATED"
+        second.daemon.stop(drain=True)
+
+        assert first.daemon._take_lead()
+        first.tick(after(seconds=2))
+        assert shown(hub) == "NO_CHANGES"
+
+
+def test_another_schedule_must_keep_the_service_level(tmp_path: Path) -> None:
+    def declared(hub: headwater.Hub) -> tuple[str, str]:
+        return hub.status("t1")[0].schedule, hub.status("t1")[0].tier
+
+    with hub_with_readers(tmp_path) as hub:
+        hub.alter_stream_table("t1", sla="30 seconds")
+        assert declared(hub) == ("calculated", "cold")
+        with pytest.raises(InvalidOption, match=r"an SLA of 30s cannot be kept"):
+            hub.alter_stream_table("t1", schedule="1h")
+        assert declared(hub) == ("calculated", "cold")
+        hub.alter_stream_table("t1", schedule="10s")
+        assert declared(hub) == ("10s", "warm")
+        hub.alter_stream_table("t1", schedule="10s", comment="as it was")
+        hub.alter_stream_table("t1", schedule="1h", sla=None)
+        assert declared(hub) == ("1h", "warm")
 
 
 def test_a_gate_on_a_stream_table_holds_its_readers(tmp_path: Path, units: Units) -> None:

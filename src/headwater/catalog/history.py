@@ -175,7 +175,11 @@ class History:
             full = (
                 counts and max_consecutive_errors is not None and errors >= max_consecutive_errors
             )
-            status = Status.SUSPENDED if full else state[1]
+            status = state[1]
+            if full:
+                status = Status.SUSPENDED
+            elif counts and not error.is_transient and status is not Status.SUSPENDED:
+                status = Status.ERROR  # it is tried again all the same
             values: dict[str, Any] = {f"last_{key}": value for key, value in told.items()}
             values |= {"consecutive_errors": errors, "status": status, "last_error_at": ended}
             self._update_table(connection, run, values, was=state[1], now=ended)

@@ -10,13 +10,13 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import bindparam, case, func, insert, select, update
 
 from headwater.catalog import tables
 from headwater.catalog.history import new_run
 from headwater.catalog.rows import InitiatedBy, RunStatus
 from headwater.core.ids import ENTROPY_BYTES, run_id
-from headwater.core.spec import Action, ApplyKind
+from headwater.core.spec import Action, ApplyKind, Status
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -63,6 +63,7 @@ _TOUCH = (
         frontier=bindparam("p_frontier"),
         frontier_head=bindparam("p_head"),
         consecutive_errors=0,
+        status=case((_T.c.status == Status.ERROR.value, Status.ACTIVE.value), else_=_T.c.status),
     )
 )
 

@@ -8,7 +8,7 @@ from sqlalchemy import and_, case, func, select
 
 from headwater.catalog import tables
 from headwater.catalog.rows import RunStatus
-from headwater.core.figures import RefreshStats
+from headwater.core.figures import RefreshStats, percentile
 from headwater.core.spec import Action
 
 if TYPE_CHECKING:
@@ -127,15 +127,3 @@ def _stats(
         last_error_message=row.last_error_message,
         downstream_publication=row.downstream_publication,
     )
-
-
-def percentile(values: Sequence[float], share: float) -> float | None:
-    """The value below which `share` of the values lie, without interpolation.
-
-    >>> percentile([3.0, 1.0, 2.0], 0.5)
-    2.0
-    """
-    if not values:
-        return None
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

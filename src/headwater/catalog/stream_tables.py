@@ -217,8 +217,12 @@ class StreamTables:
                 self._link(connection, row.id, dependencies)
             return self._one(connection, name)
 
-    def remove(self, name: TableName) -> None:
+    def remove(self, name: TableName, *, among: Collection[TableName] = ()) -> None:
         """Remove a stream table; its history stays.
+
+        Args:
+            name: the stream table.
+            among: all that are removed with it; those of them that read it do not keep it.
 
         Raises:
             HasDependents: other stream tables read it; the message names them.
@@ -226,7 +230,8 @@ class StreamTables:
         with self._database.write() as connection:
             bump(connection, self._hub, self._database.now(connection))
             row = self._one(connection, name, lock=True)
-            readers = [str(n) for n, d in self._arrows(connection) if d.source == name]
+            arrows = self._arrows(connection)
+            readers = [str(n) for n, d in arrows if d.source == name and n not in among]
             if readers:
                 raise HasDependents(
                     f"{name} is read by {', '.join(sorted(readers))}",

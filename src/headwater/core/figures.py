@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+_ROUNDING = 1e-9
+"""A share of a count is a whole number when it is this near to one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +154,15 @@ class MaintenanceRow:
     staged_removed: int
     duration_ms: float
     reason: str
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """The smallest of the values that a share of them does not exceed; None without values.
+
+    >>> percentile([4, 3, 1, 2], 0.5)
+    2
+    """
+    if not values:
+        return None
+    rank = ceil(share * len(values) - _ROUNDING)
+    return sorted(values)[max(0, rank - 1)]

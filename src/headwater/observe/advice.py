@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from headwater.core.figures import percentile
 from headwater.core.reports import ScheduleAdvice, SlaRow
 
 if TYPE_CHECKING:
@@ -74,15 +75,3 @@ def schedule_advice(past: Past, min_samples: int) -> ScheduleAdvice:
     )
     change = (seconds - current) / current * 100 if current else None
     return ScheduleAdvice(past.name, seconds, None, confidence, said, current, change)
-
-
-def percentile(values: Sequence[float], share: float) -> float | None:
-    """The value below which a share of the values lies; None without values.
-
-    >>> percentile([1, 2, 3, 4], 0.5)
-    2
-    """
-    if not values:
-        return None
-    ordered = sorted(values)
-    return ordered[max(0, min(len(ordered) - 1, round(share * len(ordered) + 0.5) - 1))]

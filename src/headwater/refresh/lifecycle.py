@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from headwater.core.errors import (
     HeadwaterWarning,
     InvalidOption,
     PlanBug,
+    RefreshConflict,
     StorageDamaged,
     StreamTableExists,
 )
@@ -31,12 +32,13 @@ from headwater.refresh.definitions import (
     resolved_for,
     with_types,
 )
+from headwater.refresh.locks import table_lock
 from headwater.refresh.oracle import oracle
 from headwater.storage import target
 from headwater.storage.sizing import file_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from headwater.catalog.rows import StreamTableRow
     from headwater.core.names import TableName
@@ -69,12 +71,13 @@ def create(runtime: Runtime, spec: StreamTableSpec) -> StreamTableRow:
     check_spec(spec, resolved)
     _check_circle(runtime, spec, resolved)
     resolved, fields = _typed(runtime, spec, resolved)
-    row = runtime.store.tables.add(_new(runtime, spec, resolved, fields))
-    try:
-        _create_storage(runtime, spec, resolved, fields)
-    except BaseException:
-        runtime.store.tables.remove(spec.name)
-        raise
+    with table_lock(runtime, spec.name):  # a scheduler that sees the row waits for the storage
+        row = runtime.store.tables.add(_new(runtime, spec, resolved, fields))
+        try:
+            _create_storage(runtime, spec, resolved, fields)
+        except BaseException:
+            runtime.store.tables.remove(spec.name)
+            raise
     runtime.templates.remember(resolved, row)
     _warn_keyless(runtime, spec.name, resolved)
     _warn_of_facts(runtime, spec.name, resolved)
@@ -157,10 +160,20 @@ def drop(runtime: Runtime, name: TableName, *, cascade: bool = False) -> list[Ta
     with runtime.engine.exclusive() as session:
         for table in doomed:
             catalog = runtime.lake.catalog
-            forget_unreadable(runtime, table)
-            runtime.engine.run(session, f"DROP TABLE IF EXISTS {table.sql(catalog)} PURGE")
-            runtime.store.tables.remove(table)
+            with _nobody_begins(runtime, table):
+                forget_unreadable(runtime, table)
+                runtime.engine.run(session, f"DROP TABLE IF EXISTS {table.sql(catalog)} PURGE")
+                runtime.store.tables.remove(table, among=doomed)
     return doomed
+
+
+@contextmanager
+def _nobody_begins(runtime: Runtime, name: TableName) -> Iterator[None]:
+    """Let refreshes wait while storage and row of a table go; one that runs is not waited for."""
+    with ExitStack() as held:
+        with suppress(RefreshConflict):
+            held.enter_context(table_lock(runtime, name, seconds=0))
+        yield
 
 
 def _complete_groups(runtime: Runtime, names: Sequence[TableName]) -> None:

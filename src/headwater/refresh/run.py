@@ -150,13 +150,7 @@ def _attempt(
     runtime: Runtime, name: TableName, asked: Asked, without: frozenset[How], circle: Circle
 ) -> RefreshResult:
     started = time.perf_counter()
-    row = runtime.store.tables.get(name)
-    if row.status is Status.SUSPENDED:
-        raise StreamTableSuspended(
-            f"{name} is suspended: {row.last_error_message or 'by its owner'}",
-            hint=f"mend the cause, then resume_stream_table('{name}')",
-        )
-    view = View.take(runtime)
+    row, view = _found(runtime, name)
     try:
         planned, pinned = _planned(runtime, row, view, asked, without, circle)
     except Exception as error:
@@ -181,6 +175,23 @@ def _attempt(
         asked = replace(asked, fixed=aligned.fixed)
     with table_lock(runtime, name):
         return _locked(runtime, row, (planned, pinned), asked, without, started)
+
+
+def _found(runtime: Runtime, name: TableName) -> tuple[StreamTableRow, View]:
+    """A stream table that may be refreshed, and the tables as they are now.
+
+    One without storage is being created or dropped: it is waited for until that is done.
+    """
+    row, view = runtime.store.tables.get(name), View.take(runtime)
+    if name not in view.locations:
+        with table_lock(runtime, name):
+            row, view = runtime.store.tables.get(name), View.take(runtime)
+    if row.status is Status.SUSPENDED:
+        raise StreamTableSuspended(
+            f"{name} is suspended: {row.last_error_message or 'by its owner'}",
+            hint=f"mend the cause, then resume_stream_table('{name}')",
+        )
+    return row, view
 
 
 def _locked(

@@ -137,10 +137,10 @@ class Coordinator:
         """Forget what was read and what waits: memory and catalog may differ."""
         self._dispatcher.take_back(self._unwritten)
         self._unwritten = None
-        self._look_again()
+        self.look_again()
 
-    def _look_again(self) -> None:
-        """Read everything with the next tick, as after a start."""
+    def look_again(self) -> None:
+        """Read everything with the next tick, as after a start: others may have led meanwhile."""
         previous, self._watch = self._ledger.previous, Watch(self._runtime)
         self._ledger = Ledger(self._runtime.store, self._watch)
         self._ledger.previous = previous
@@ -189,7 +189,7 @@ class Coordinator:
                 self._end(entry, result)
             except Exception as error:  # the others have ended all the same
                 failed = failed or error
-                self._look_again()
+                self.look_again()
         if failed is not None:
             raise failed
 

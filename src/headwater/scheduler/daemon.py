@@ -179,6 +179,8 @@ class Daemon:
         if self._lease is None:
             return False
         self._renewed = before
+        with self._lock:
+            self._coordinator.look_again()
         self._runtime.events.emit(LeaderEvent("*", owner, True))
         return True
 

@@ -176,8 +176,13 @@ class _Round:
         return tuple(wants)
 
     def _wait(self, unit: Unit, table: TableState) -> tuple[str, str] | None:
-        """Why the clock does not let a table refresh; a failed attempt is repeated by its own."""
-        return None if unit.key in self.state.retries else self.due.wait(table)
+        """Why the clock does not let a table refresh.
+
+        A failed attempt is repeated by a clock of its own, and a definition that does not fit its
+        content waits for none.
+        """
+        has_own = table.needs_reinit or unit.key in self.state.retries
+        return None if has_own else self.due.wait(table)
 
     def _obstacle(self, unit: Unit) -> Choice | None:
         if not self.state.busy.isdisjoint(unit.members):
