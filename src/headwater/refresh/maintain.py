@@ -152,7 +152,8 @@ def needed_versions(runtime: Runtime, row: StreamTableRow, metadata: TableMetada
             version = frontier.sources.get(row.name)
             if version is not None and version.snapshot_id is not None:
                 needed.add(version.snapshot_id)
-        if other.status is Status.ACTIVE and graph.base_of(other.name) & graph.base_of(row.name):
+        shared = graph.base_of(other.name) & graph.base_of(row.name)
+        if shared and other.status is not Status.SUSPENDED:
             needed |= {v for f in frontiers for v in _agreeing(metadata, f)}
     for intent in runtime.store.intents.pending():
         needed |= {

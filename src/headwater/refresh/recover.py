@@ -87,5 +87,5 @@ def _adopt(runtime: Runtime, name: TableName, head: Head) -> None:
         frontier=head.frontier,
         frontier_head=head.own.snapshot_id,
         is_populated=True,
-        status=Status.ACTIVE if row.status is Status.INITIALIZING else row.status,
+        status=row.status if row.status is Status.SUSPENDED else Status.ACTIVE,
     )
