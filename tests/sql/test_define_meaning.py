@@ -223,6 +223,14 @@ def test_a_pipe_operator_reads_what_the_one_before_it_gives(piped: str, nested: 
     assert written(piped) == written(nested)
 
 
+def test_a_recursion_keeps_its_number_of_levels() -> None:
+    made = written(
+        "WITH RECURSIVE r(n) MAX RECURSION LEVEL 7 AS "
+        "(SELECT g FROM t UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT n FROM r"
+    )
+    assert "WITH RECURSIVE `r`(`n`) MAX RECURSION LEVEL 7 AS (" in made
+
+
 @pytest.mark.parametrize(
     "text",
     [
