@@ -231,6 +231,14 @@ def test_a_recursion_keeps_its_number_of_levels() -> None:
     assert "WITH RECURSIVE `r`(`n`) MAX RECURSION LEVEL 7 AS (" in made
 
 
+@pytest.mark.parametrize("call", ["window(ts, '5 minutes')", "session_window(ts, '5 minutes')"])
+def test_a_time_window_without_alias_is_called_as_its_function(call: str) -> None:
+    name = call.partition("(")[0]
+    assert written(f"SELECT `{name}` FROM (SELECT {call} FROM ev)") == written(
+        f"SELECT `{name}` FROM (SELECT {call} AS `{name}` FROM ev)"
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [
