@@ -214,6 +214,10 @@ def test_a_call_is_written_back_as_it_is(call: str) -> None:
             "SELECT *, n + 1 AS m FROM (SELECT g, sum(x) AS n FROM t GROUP BY g) WHERE n > 3",
         ),
         (
+            "FROM t |> WHERE g = 1 |> SET x = x + id, id = x * 2 |> DROP g, s",
+            "SELECT x * 2 AS id, x, d FROM (SELECT x + id AS x, d FROM t WHERE g = 1)",
+        ),
+        (
             "FROM t |> SELECT id |> UNION ALL (SELECT id FROM u) |> WHERE id > 1",
             "SELECT * FROM (SELECT id FROM t UNION ALL SELECT id FROM u) WHERE id > 1",
         ),
@@ -245,7 +249,11 @@ def test_a_time_window_without_alias_is_called_as_its_function(call: str) -> Non
         "FROM t |> ORDER BY x |> SELECT id |> LIMIT 3",
         "FROM t |> ORDER BY x |> LIMIT 5 |> LIMIT 3",
         "FROM t |> SELECT id WHERE x > 1",
-        "FROM t |> DROP x",
+        "FROM t |> DROP",
+        "FROM t |> DROP nothing",
+        "FROM t |> SET x",
+        "FROM t |> SET nothing = 1",
+        "SELECT * REPLACE (1 AS x) FROM t",
     ],
 )
 def test_a_pipe_that_cannot_be_followed_is_refused(text: str) -> None:
