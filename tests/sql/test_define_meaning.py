@@ -227,6 +227,23 @@ def test_a_pipe_operator_reads_what_the_one_before_it_gives(piped: str, nested: 
     assert written(piped) == written(nested)
 
 
+@pytest.mark.parametrize(
+    ("negated", "parts"),
+    [
+        ("NOT (g IN (SELECT k FROM v) AND x = 1)", "g NOT IN (SELECT k FROM v) OR NOT (x = 1)"),
+        (
+            "NOT (x = 1 OR NOT (id = 2 AND g IN (SELECT k FROM v)))",
+            "NOT (x = 1) AND (id = 2 AND g IN (SELECT k FROM v))",
+        ),
+        ("NOT (NOT (g IN (SELECT k FROM v)))", "g IN (SELECT k FROM v)"),
+    ],
+)
+def test_not_stands_right_before_in(negated: str, parts: str) -> None:
+    assert written(f"SELECT id FROM t WHERE {negated}") == written(
+        f"SELECT id FROM t WHERE ({parts})"
+    )
+
+
 def test_a_recursion_keeps_its_number_of_levels() -> None:
     made = written(
         "WITH RECURSIVE r(n) MAX RECURSION LEVEL 7 AS "
