@@ -236,6 +236,10 @@ def test_a_pipe_operator_reads_what_the_one_before_it_gives(piped: str, nested: 
             "NOT (x = 1) AND (id = 2 AND g IN (SELECT k FROM v))",
         ),
         ("NOT (NOT (g IN (SELECT k FROM v)))", "g IN (SELECT k FROM v)"),
+        ("(g IN (SELECT k FROM v)) = FALSE", "g NOT IN (SELECT k FROM v)"),
+        ("TRUE <> (g IN (SELECT k FROM v))", "g NOT IN (SELECT k FROM v)"),
+        ("(g NOT IN (SELECT k FROM v)) = FALSE", "g IN (SELECT k FROM v)"),
+        ("TRUE = (g IN (SELECT k FROM v))", "g IN (SELECT k FROM v)"),
     ],
 )
 def test_not_stands_right_before_in(negated: str, parts: str) -> None:
