@@ -230,6 +230,9 @@ SELECT k, x, COUNT(*) AS c, SUM(id) AS s FROM l GROUP BY ROLLUP (k, x)
 -- name: cube_distinct
 SELECT k, x, COUNT(DISTINCT id) AS c FROM l GROUP BY CUBE (k, x)
 
+-- name: rollup_of_a_key
+SELECT k, x, grouping_id() AS g, SUM(id) AS s FROM l GROUP BY k, ROLLUP (k, x) HAVING COUNT(*) > 1
+
 -- name: grouping_sets
 SELECT k, x, grouping_id(k, x) AS g, MIN(id) AS m FROM l GROUP BY GROUPING SETS ((k), (x))
 
