@@ -230,6 +230,9 @@ SELECT k, x, COUNT(*) AS c, SUM(id) AS s FROM l GROUP BY ROLLUP (k, x)
 -- name: cube_distinct
 SELECT k, x, COUNT(DISTINCT id) AS c FROM l GROUP BY CUBE (k, x)
 
+-- name: left_on_exists
+SELECT l.id, r.y FROM l LEFT JOIN r ON l.k = r.k AND EXISTS (SELECT 1 FROM c WHERE c.k = l.x)
+
 -- name: rollup_of_a_key
 SELECT k, x, grouping_id() AS g, SUM(id) AS s FROM l GROUP BY k, ROLLUP (k, x) HAVING COUNT(*) > 1
 
