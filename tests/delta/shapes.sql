@@ -70,6 +70,9 @@ SELECT id FROM l WHERE k IN (SELECT k FROM r)
 -- name: not_in
 SELECT id FROM l WHERE k NOT IN (SELECT y FROM r)
 
+-- name: not_of_a_flag
+SELECT id, i FROM (SELECT id, x, k IN (SELECT y FROM r) AS i FROM l) WHERE NOT (i AND x = 1)
+
 -- name: not_in_filtered
 SELECT id, x FROM l WHERE x > 0 AND x NOT IN (SELECT r.y FROM r JOIN c ON c.k = r.k WHERE c.z > 1)
 
