@@ -70,6 +70,9 @@ SELECT id FROM l WHERE k IN (SELECT k FROM r)
 -- name: not_in
 SELECT id FROM l WHERE k NOT IN (SELECT y FROM r)
 
+-- name: not_of_a_flag
+SELECT id, i FROM (SELECT id, x, k IN (SELECT y FROM r) AS i FROM l) WHERE NOT (i AND x = 1)
+
 -- name: not_in_filtered
 SELECT id, x FROM l WHERE x > 0 AND x NOT IN (SELECT r.y FROM r JOIN c ON c.k = r.k WHERE c.z > 1)
 
@@ -229,6 +232,12 @@ SELECT k, x, COUNT(*) AS c, SUM(id) AS s FROM l GROUP BY ROLLUP (k, x)
 
 -- name: cube_distinct
 SELECT k, x, COUNT(DISTINCT id) AS c FROM l GROUP BY CUBE (k, x)
+
+-- name: left_on_exists
+SELECT l.id, r.y FROM l LEFT JOIN r ON l.k = r.k AND EXISTS (SELECT 1 FROM c WHERE c.k = l.x)
+
+-- name: rollup_of_a_key
+SELECT k, x, grouping_id() AS g, SUM(id) AS s FROM l GROUP BY k, ROLLUP (k, x) HAVING COUNT(*) > 1
 
 -- name: grouping_sets
 SELECT k, x, grouping_id(k, x) AS g, MIN(id) AS m FROM l GROUP BY GROUPING SETS ((k), (x))

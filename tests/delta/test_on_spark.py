@@ -54,6 +54,24 @@ def test_pairs_of_no_version_do_not_fail(spark: SparkSession, name: str) -> None
     _check(spark, failing_rows.PAIRS[name], failing_rows.never_side_by_side(name, back=back))
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id FROM l WHERE NOT (k IN (SELECT k FROM r) AND x = 1)",
+        "SELECT id FROM l WHERE (k IN (SELECT k FROM r)) = FALSE",
+        "SELECT id, i FROM (SELECT id, k IN (SELECT k FROM r) AS i FROM l) WHERE NOT i",
+    ],
+)
+@pytest.mark.parametrize("emptied", [True, False])
+def test_an_unknown_value_of_in_below_not(spark: SparkSession, query: str, emptied: bool) -> None:
+    """Spark takes it for false, unless NOT stands right before IN."""
+    schemas = {"l": "id int, k int, x int", "r": "k int"}
+    left = [(1, None, None), (2, None, 1), (3, 5, 1), (4, 6, None)]
+    full, empty = {"l": left, "r": [(5,)]}, {"l": left, "r": []}
+    world = World(schemas, full, empty) if emptied else World(schemas, empty, full)
+    _check(spark, query, world)
+
+
 def test_division_by_zero_in_a_passing_row(spark: SparkSession) -> None:
     world = World(
         {"t": "id int, x int"},

@@ -39,6 +39,7 @@ HOLE = "SELECT 1 FROM t WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `a``b`) AND 
         ([datetime(2024, 1, 1)], "TRUE"),
         (["x" * 300], "TRUE"),
         (["new\nline"], "TRUE"),
+        (["${env:HOME}"], "TRUE"),
         (range(MOST_LISTED + 1), f"(c BETWEEN 0 AND {MOST_LISTED})"),
         (
             [*range(MOST_LISTED), 10_000, 10_001, 70_000],

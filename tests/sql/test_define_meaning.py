@@ -214,6 +214,10 @@ def test_a_call_is_written_back_as_it_is(call: str) -> None:
             "SELECT *, n + 1 AS m FROM (SELECT g, sum(x) AS n FROM t GROUP BY g) WHERE n > 3",
         ),
         (
+            "FROM t |> WHERE g = 1 |> SET x = x + id, id = x * 2 |> DROP g, s",
+            "SELECT x * 2 AS id, x, d FROM (SELECT x + id AS x, d FROM t WHERE g = 1)",
+        ),
+        (
             "FROM t |> SELECT id |> UNION ALL (SELECT id FROM u) |> WHERE id > 1",
             "SELECT * FROM (SELECT id FROM t UNION ALL SELECT id FROM u) WHERE id > 1",
         ),
@@ -224,12 +228,53 @@ def test_a_pipe_operator_reads_what_the_one_before_it_gives(piped: str, nested: 
 
 
 @pytest.mark.parametrize(
+    ("negated", "parts"),
+    [
+        ("NOT (g IN (SELECT k FROM v) AND x = 1)", "g NOT IN (SELECT k FROM v) OR NOT (x = 1)"),
+        (
+            "NOT (x = 1 OR NOT (id = 2 AND g IN (SELECT k FROM v)))",
+            "NOT (x = 1) AND (id = 2 AND g IN (SELECT k FROM v))",
+        ),
+        ("NOT (NOT (g IN (SELECT k FROM v)))", "g IN (SELECT k FROM v)"),
+        ("(g IN (SELECT k FROM v)) = FALSE", "g NOT IN (SELECT k FROM v)"),
+        ("TRUE <> (g IN (SELECT k FROM v))", "g NOT IN (SELECT k FROM v)"),
+        ("(g NOT IN (SELECT k FROM v)) = FALSE", "g IN (SELECT k FROM v)"),
+        ("TRUE = (g IN (SELECT k FROM v))", "g IN (SELECT k FROM v)"),
+    ],
+)
+def test_not_stands_right_before_in(negated: str, parts: str) -> None:
+    assert written(f"SELECT id FROM t WHERE {negated}") == written(
+        f"SELECT id FROM t WHERE ({parts})"
+    )
+
+
+def test_a_recursion_keeps_its_number_of_levels() -> None:
+    made = written(
+        "WITH RECURSIVE r(n) MAX RECURSION LEVEL 7 AS "
+        "(SELECT g FROM t UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT n FROM r"
+    )
+    assert "WITH RECURSIVE `r`(`n`) MAX RECURSION LEVEL 7 AS (" in made
+
+
+@pytest.mark.parametrize("call", ["window(ts, '5 minutes')", "session_window(ts, '5 minutes')"])
+def test_a_time_window_without_alias_is_called_as_its_function(call: str) -> None:
+    name = call.partition("(")[0]
+    assert written(f"SELECT `{name}` FROM (SELECT {call} FROM ev)") == written(
+        f"SELECT `{name}` FROM (SELECT {call} AS `{name}` FROM ev)"
+    )
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "FROM t |> ORDER BY x |> SELECT id |> LIMIT 3",
         "FROM t |> ORDER BY x |> LIMIT 5 |> LIMIT 3",
         "FROM t |> SELECT id WHERE x > 1",
-        "FROM t |> DROP x",
+        "FROM t |> DROP",
+        "FROM t |> DROP nothing",
+        "FROM t |> SET x",
+        "FROM t |> SET nothing = 1",
+        "SELECT * REPLACE (1 AS x) FROM t",
     ],
 )
 def test_a_pipe_that_cannot_be_followed_is_refused(text: str) -> None:

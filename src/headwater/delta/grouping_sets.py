@@ -28,11 +28,6 @@ def grouping_number(node: Aggregate, keys: tuple[str, ...]) -> int:
     return bits
 
 
-def has_twins(node: Aggregate) -> bool:
-    """Whether one grouping set is listed twice; its rows then have no key of their own."""
-    return node.sets is not None and len({frozenset(s) for s in node.sets}) < len(node.sets)
-
-
 def branches(node: Aggregate) -> list[tuple[tuple[str, ...], Callable[[Node], Node]]]:
     """Per grouping set: its keys, and the plain aggregation of an input by them."""
     return [(keys, _branch(node, keys)) for keys in node.sets or ()]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.core.results import NodeStrategy, Verdict
 from headwater.delta.context import has_clock
-from headwater.delta.grouping_sets import has_twins
 from headwater.delta.linear_step import is_linear_step
 from headwater.delta.physical import Root, physical
 from headwater.delta.predicates import equal_columns
@@ -194,8 +193,6 @@ def _reason(node: Node) -> _Reason | None:
                 "LIMIT without ORDER BY may give any rows",
                 "add ORDER BY with a unique last column",
             )
-        case Aggregate() if has_twins(node):
-            return _Reason("GROUPING_TWINS", "one grouping set is listed twice", "list it once")
         case Recursive() if not is_linear_step(node):
             return _Reason(
                 "RECURSION_NONLINEAR",

@@ -145,6 +145,11 @@ def _literal(value: object) -> str | None:
         return str(value)
     if isinstance(value, date):
         return f"DATE'{value.isoformat()}'"
-    if isinstance(value, str) and len(value) <= LONGEST_TEXT and value.isprintable():
+    if isinstance(value, str) and _stays(value):
         return exp.Literal.string(value).sql(dialect="spark")
     return None
+
+
+def _stays(text: str) -> bool:
+    """Whether a text means itself in a statement: Spark replaces `${env:HOME}`."""
+    return len(text) <= LONGEST_TEXT and text.isprintable() and "${" not in text

@@ -19,7 +19,9 @@ from sqlglot.parsers.spark import SparkParser
 from headwater.sql.precedence import OperatorParser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
+
+    from sqlglot.tokenizer_core import TokenType
 
 _VERBATIM = """
     TO_CHAR TO_VARCHAR TO_NUMBER TRY_TO_NUMBER LOG LOG2 LOG10 LOG1P LN DATE_FORMAT TO_DATE
@@ -73,6 +75,9 @@ PLAIN_TYPES = frozenset(
 VARIABLE = "headwater.variable"
 """Marks an identifier that is the variable of a lambda."""
 
+LEVELS = "headwater.levels"
+"""Marks the name of a recursive CTE with its `MAX RECURSION LEVEL`."""
+
 
 def _named_struct(arguments: list[exp.Expr]) -> exp.Expr:
     """A struct with its names, if those are literals."""
@@ -111,6 +116,19 @@ class _Parser(OperatorParser):
         for name, parse in SparkParser.FUNCTION_PARSERS.items()
         if name not in (*_KEPT, "MAX_BY", "MIN_BY")
     }
+
+    def _parse_table_alias(
+        self, alias_tokens: Collection[TokenType] | None = None
+    ) -> exp.TableAlias | None:
+        """The name of a CTE may tell how many rounds it takes at most."""
+        alias = super()._parse_table_alias(alias_tokens)
+        if alias is not None and self._match_text_seq("MAX", "RECURSION", "LEVEL"):
+            number = self._parse_number()
+            if number is None:
+                self.raise_error("a number of levels is missing here")
+            else:
+                alias.meta[LEVELS] = int(number.name)
+        return alias
 
     def _replace_lambda(
         self, node: exp.Expr | None, expressions: list[exp.Expr]
@@ -151,6 +169,12 @@ class _Generator(SparkGenerator):
         for kind, write in SparkGenerator.TRANSFORMS.items()
         if kind not in (exp.Select, exp.WithinGroup)
     }
+
+    def tablealias_sql(self, expression: exp.TableAlias) -> str:
+        """A name with its columns, that of a recursive CTE with the rounds it takes at most."""
+        levels = expression.meta.get(LEVELS)
+        told = f" MAX RECURSION LEVEL {levels}" if levels is not None else ""
+        return super().tablealias_sql(expression) + told
 
     def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
         """A cast; only those of literals and to nested types have forms of their own."""

@@ -84,13 +84,15 @@ class Recursive(Node):
     """A recursive CTE: `anchor` UNION ALL `step`.
 
     The step reads the rows of the last round through `Reference(name)`, whose physical column
-    names are the names of `schema`.
+    names are the names of `schema`. `levels` is how many rounds the query allows, None for as many
+    as Spark does.
     """
 
     name: str
     anchor: Node
     step: Node
     schema: tuple[Column, ...]
+    levels: int | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LOST_ORDER = "headwater.lost_order"
+SET_BY_PIPE = "headwater.set_by_pipe"
+"""Marks a star some of whose columns `|> SET` gives new values."""
+
 _ROWS = ("expressions", "from_", "joins", "laterals", "with_")
 # The clauses a SELECT may have when an operator is added to it.
 _MERGED = {
@@ -26,6 +29,8 @@ _MERGED = {
     "ORDER BY": (*_ROWS, "where", "order"),
     "SELECT": (*_ROWS, "where"),
     "EXTEND": (*_ROWS, "where"),
+    "SET": (*_ROWS, "where"),
+    "DROP": (*_ROWS, "where"),
     "AGGREGATE": (*_ROWS, "where"),
     "PIVOT": ("expressions", "from_", "with_"),
     "UNPIVOT": ("expressions", "from_", "with_"),
@@ -40,6 +45,8 @@ class PipeParser(SparkParser):
     PIPE_SYNTAX_TRANSFORM_PARSERS = {  # noqa: RUF012 - the shape sqlglot asks for
         **SparkParser.PIPE_SYNTAX_TRANSFORM_PARSERS,
         "OFFSET": lambda self, query: self._parse_pipe_syntax_limit(query),
+        "SET": lambda self, query: self._parse_pipe_syntax_set(query),
+        "DROP": lambda self, query: self._parse_pipe_syntax_drop(query),
     }
 
     def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query | None:
@@ -82,6 +89,27 @@ class PipeParser(SparkParser):
         query.select(*select.expressions, append=False, copy=False)
         for name in ("distinct", "windows"):
             query.set(name, select.args.get(name))
+        return self._build_pipe_cte(query=query, expressions=[exp.Star()])
+
+    def _parse_pipe_syntax_set(self, query: exp.Select) -> exp.Select:
+        """Each assignment reads the columns as the ones before it left them."""
+        self._advance()
+        for assignment in self._parse_csv(self._parse_equality):
+            if not isinstance(assignment, exp.EQ) or not isinstance(assignment.this, exp.Column):
+                self.raise_error("SET takes `column = value`")
+            value = exp.alias_(assignment.expression, assignment.this.name, quoted=True)
+            star = exp.Star(replace=[value])
+            star.meta[SET_BY_PIPE] = True
+            query.select(star, append=False, copy=False)
+            query = self._build_pipe_cte(query=query, expressions=[exp.Star()])
+        return query
+
+    def _parse_pipe_syntax_drop(self, query: exp.Select) -> exp.Select:
+        self._advance()
+        dropped = self._parse_csv(self._parse_id_var)
+        if not dropped:
+            self.raise_error("DROP names no column")
+        query.select(exp.Star(except_=dropped), append=False, copy=False)
         return self._build_pipe_cte(query=query, expressions=[exp.Star()])
 
     def _parse_pipe_syntax_limit(self, query: exp.Select) -> exp.Select:

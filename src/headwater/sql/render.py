@@ -14,7 +14,7 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 from headwater.core.errors import InvalidQuery, PlanBug
 from headwater.core.names import WEIGHT
 from headwater.sql.columns import ref
-from headwater.sql.dialect import HeadwaterSpark
+from headwater.sql.dialect import LEVELS, HeadwaterSpark
 from headwater.sql.grouping import Aggregate, Generate, Limit, Reshape, Window
 from headwater.sql.nesting import Apply, Lateral, Opaque, Recursive, Reference, SubqueryKind
 from headwater.sql.parse import parse_query
@@ -334,6 +334,7 @@ class _Renderer:
         step = self.renamed(node.step, node.schema)
         columns = [exp.to_identifier(n, quoted=True) for n in node.names]
         alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True), columns=columns)
+        alias.meta[LEVELS] = node.levels
         body = exp.Union(this=anchor, expression=step, distinct=False)
         select = SelectBlock(identity(node.names), table(name)).to_query()
         select.set("with_", exp.With(expressions=[exp.CTE(this=body, alias=alias)], recursive=True))

@@ -39,7 +39,7 @@ def delta(node: Recursive, ctx: DeltaContext) -> Delta:
     step = _signed_step(node, name, ctx)
     if not seeds:
         raise PlanBug("delta of a recursion that does not change")
-    return Delta(Recursive(name, added(seeds, node.schema), step, schema))
+    return Delta(Recursive(name, added(seeds, node.schema), step, schema, node.levels))
 
 
 def _seeds(node: Recursive, ctx: DeltaContext) -> list[Node]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from headwater.sql.build.pending import attach, is_pending, moved_subquery, pend
 from headwater.sql.build.projection import extended
 from headwater.sql.columns import ref
 from headwater.sql.functions import AGGREGATES, ORDER_DEPENDENT, function_name
-from headwater.sql.grouping import Aggregate
+from headwater.sql.grouping import Aggregate, Generate
 from headwater.sql.rebuild import bare, rebuild, rebuild_parts
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Groups:
 
 
 Labels = Mapping[exp.Expr, str]
+_Sets = tuple[tuple[str, ...], ...]
 
 
 def is_aggregate(e: exp.Expr, ctx: Context) -> bool:
@@ -104,14 +106,45 @@ def grouped(
     rewritten = [grouping.above(e) for e in expressions]
     place = ctx.place(groups.ast) if groups.ast is not None else None
     below = extended(grouping.arguments.node, grouping.arguments.computed)
-    made = Aggregate(below, unique, tuple(grouping.calls.values()), sets, gid, place=place)
-    return made, rewritten
+    once, times = _counted(sets, unique)
+    made = Aggregate(below, unique, tuple(grouping.calls.values()), once, gid, place=place)
+    return _repeated(made, times, ctx), rewritten
 
 
-def _sets(groups: Groups, key_names: list[str]) -> tuple[tuple[str, ...], ...] | None:
+def _sets(groups: Groups, key_names: list[str]) -> _Sets | None:
     if groups.sets is None:
         return None
     return tuple(tuple(dict.fromkeys(key_names[i] for i in s)) for s in groups.sets)
+
+
+def _counted(sets: _Sets | None, keys: tuple[str, ...]) -> tuple[_Sets | None, dict[int, int]]:
+    """The grouping sets, each once, and how often those are listed that are listed again."""
+    if sets is None:
+        return None, {}
+    listed = Counter(frozenset(chosen) for chosen in sets)
+    once = {frozenset(chosen): chosen for chosen in reversed(sets)}
+    numbers = {
+        chosen: sum(1 << place for place, key in enumerate(reversed(keys)) if key not in chosen)
+        for chosen in listed
+    }
+    times = {numbers[chosen]: n for chosen, n in listed.items() if n > 1}
+    return tuple(once[chosen] for chosen in listed), times
+
+
+def _repeated(node: Aggregate, times: Mapping[int, int], ctx: Context) -> Node:
+    """Each row as often as its grouping set is listed: `GROUP BY k, ROLLUP (k)` lists k twice."""
+    if not times or node.grouping is None:
+        return node
+    ifs = [
+        exp.If(
+            this=exp.EQ(this=node.grouping.ref, expression=exp.Literal.number(number)),
+            true=exp.Literal.number(count),
+        )
+        for number, count in times.items()
+    ]
+    copies = exp.Case(ifs=ifs, default=exp.Literal.number(1))
+    listed = exp.Anonymous(this="array_repeat", expressions=[exp.Literal.number(0), copies])
+    return Generate(node, exp.Explode(this=listed), False, (ctx.column("copy", "int"),))
 
 
 @dataclass

@@ -9,6 +9,7 @@ from sqlglot import exp
 from headwater.core.errors import InvalidQuery
 from headwater.sql.build.projection import exactly
 from headwater.sql.build.scope import Entry, Relation, Scope
+from headwater.sql.dialect import LEVELS
 from headwater.sql.nesting import Recursive, Reference
 
 if TYPE_CHECKING:
@@ -80,5 +81,6 @@ def _recursive(cte: exp.CTE, columns: list[str], outer: Scope | None, ctx: Conte
     step = exactly(ctx.query(body.expression, outer, ctx.with_cte(cte.alias, reference)))
     if len(step.visible) != len(schema):
         raise ctx.error(InvalidQuery, "anchor and step have different widths", body.expression)
-    node = Recursive(working, anchor.node, step.node, schema, place=ctx.place(cte))
+    levels = cte.args["alias"].meta.get(LEVELS)
+    node = Recursive(working, anchor.node, step.node, schema, levels, place=ctx.place(cte))
     return Relation(node, tuple(Entry(n, c) for n, c in zip(names, schema, strict=True)))

@@ -271,7 +271,10 @@ _RULES: tuple[tuple[Any, Callable[[Resolver, Any], exp.Expr | None]], ...] = (
     (exp.Identifier, Resolver._variable),
     (exp.Distinct, Resolver._distinct),
     (exp.Window, Resolver._window),
-    (exp.Not | exp.In | exp.Exists | exp.Subquery | exp.Query, Resolver._subquery),
+    (
+        exp.Not | exp.EQ | exp.NEQ | exp.In | exp.Exists | exp.Subquery | exp.Query,
+        Resolver._subquery,
+    ),
     (exp.Like | exp.ILike, Resolver._like),
     (exp.Any | exp.All, Resolver._quantified),
     (exp.Collate, Resolver._collated),

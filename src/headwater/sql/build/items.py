@@ -11,6 +11,7 @@ from sqlglot import exp
 from headwater.sql.build.expressions import Resolver
 from headwater.sql.build.stars import is_star, starred
 from headwater.sql.dialect import HeadwaterSpark
+from headwater.sql.functions import function_name
 from headwater.sql.rebuild import bare
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Div: "/",
     exp.Mod: "%",
 }
+_TIME_WINDOWS = ("window", "session_window")
 _PLAIN_NAME = re.compile(r"[A-Za-z_(][\w ()*+\-/,<>=%]{0,126}")
 
 
@@ -81,7 +83,13 @@ def _item(written: exp.Expr, position: int, resolve: Resolver) -> Item:
 
 
 def column_name(written: exp.Expr, position: int) -> str:
-    """The name of an item without alias: its column, or its text where that can be a name."""
+    """The name of an item without alias: its column, or its text where that can be a name.
+
+    A time window is called as its function, `window`.
+    """
+    call = function_name(written)
+    if call in _TIME_WINDOWS:
+        return call
     text = _text(written)
     if isinstance(bare(written), exp.Column | exp.Dot):
         return text

@@ -8,10 +8,11 @@ from sqlglot import exp
 
 from headwater.core.errors import InvalidQuery, UnknownColumn
 from headwater.sql.build.clock import has_clock_hole, is_temporal_filter
+from headwater.sql.build.decorrelate import free_in
 from headwater.sql.build.expressions import Resolver
 from headwater.sql.build.filters import filtered
 from headwater.sql.build.generators import generator_table, lateral_views
-from headwater.sql.build.pending import attach, has_pending
+from headwater.sql.build.pending import attach, has_pending, is_pending, pending_of
 from headwater.sql.build.projection import extended
 from headwater.sql.build.scope import AmbiguousName, Entry, Relation, Scope
 from headwater.sql.build.tables import aliased, table
@@ -165,7 +166,7 @@ def _evaluated_before(
     left, right = sides
     done = []
     for part in parts:
-        used = names_in(part)
+        used = names_in(part) | _correlated(part, ctx)
         if has_pending(part) and not used & set(left.names):
             right, (part,) = attach(right, [part], ctx)
         elif has_pending(part) and not used & set(right.names):
@@ -179,6 +180,12 @@ def _evaluated_before(
             )
         done.append(part)
     return (left, right), done
+
+
+def _correlated(part: exp.Expr, ctx: Context) -> set[str]:
+    """The columns around it that subqueries of an expression refer to."""
+    calls = [call for call in part.find_all(exp.Anonymous) if is_pending(call)]
+    return {name for call in calls for name in free_in(pending_of(call, ctx).built.node)}
 
 
 def _join_using(

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from headwater.core.errors import InvalidQuery, UnknownColumn
 from headwater.sql.columns import ref
+from headwater.sql.pipes import SET_BY_PIPE
 from headwater.sql.types import struct_fields
 
 if TYPE_CHECKING:
@@ -41,8 +42,11 @@ def starred(
     if not scope.entries:
         raise ctx.error(InvalidQuery, "* needs a FROM clause", written)
     dropped = _excepted(star, entries, ctx)
+    values = _set_by_pipe(star, entries, ctx)
     for entry in entries:
-        if id(entry) not in dropped:
+        if entry.name.lower() in values:
+            yield entry.name, resolve(values[entry.name.lower()])
+        elif id(entry) not in dropped:
             column = ref(entry.column.name)
             if star._meta:
                 column.this.meta.update(star._meta)
@@ -79,9 +83,18 @@ def _path(part: exp.Expr) -> list[exp.Expr]:
     return part.parts if isinstance(part, exp.Column | exp.Dot) else [part]
 
 
+def _set_by_pipe(star: exp.Expr, entries: list[Entry], ctx: Context) -> dict[str, exp.Expr]:
+    """The new values of columns, by name."""
+    values = {part.alias.lower(): part.this for part in star.args.get("replace") or ()}
+    for name in values:
+        if sum(entry.name.lower() == name for entry in entries) != 1:
+            raise ctx.error(UnknownColumn, f"SET names no single column {name!r}", values[name])
+    return values
+
+
 def _except_names(star: exp.Expr, ctx: Context) -> list[exp.Expr]:
     for other in ("replace", "rename"):
-        if star.args.get(other):
+        if star.args.get(other) and not star.meta.get(SET_BY_PIPE):
             what = f"* {other.upper()} is not Spark SQL"
             raise ctx.error(InvalidQuery, what, star, "use * EXCEPT (…) and name the columns")
     return list(star.args.get("except_") or ())
