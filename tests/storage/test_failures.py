@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from py4j.protocol import ERROR, STRING_TYPE, Py4JError, get_return_value
 
 from headwater.core import errors
 from headwater.storage.failures import translate
@@ -92,3 +93,15 @@ def test_what_to_do_where_spark_has_no_plan() -> None:
     error = translate(PySparkException(text))
     assert isinstance(error, errors.QueryFailed)
     assert "spark.sql.constraintPropagation.enabled" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [(ERROR, errors.SparkLost), (f"{ERROR}{STRING_TYPE}no such method", errors.QueryFailed)],
+)
+def test_a_call_without_an_answer_means_that_spark_is_gone(
+    answer: str, kind: type[errors.HeadwaterError]
+) -> None:
+    with pytest.raises(Py4JError) as told:
+        get_return_value(answer, None, "o12", "sql")
+    assert type(translate(told.value, "SELECT 1")) is kind

@@ -40,6 +40,9 @@ _JAVA_NAME = re.compile(r"\A:?\s*(?:(?:[a-z]\w*\.)+[A-Z]\w*: |\((?:[a-z]\w*\.)+[
 _UNANSWERED = re.compile(
     r"of RPC that terminated with:.*?details = \"(?P<text>[^\"]*)\"", re.DOTALL
 )
+_UNTOLD = re.compile(r"\AAn error occurred while calling \S+\Z")
+"""What Py4J says when the connection broke and no answer came: an answer has a trace."""
+
 _OTHER_MODE = re.compile(r'\s*If necessary set "spark\.sql\.ansi\.enabled" to "false"[^.]*\.')
 _UNDERLINED = re.compile(r"== SQL[^\n]* position \d+\) ==\n(?P<line>[^\n]*)\n(?P<mark> *\^+)")
 
@@ -113,6 +116,8 @@ def translate(error: BaseException, sql: str | None = None) -> HeadwaterError:
     text = str(error)
     what = _headline(text) or type(error).__name__
     place = _place(text) if sql is not None else None
+    if type(error).__name__ == "Py4JError" and _UNTOLD.match(text):
+        return SparkLost("Spark went away while a statement ran")
     known = _known(error, _ECHO.sub("", text))
     if known is not None:
         kind, hint = known
