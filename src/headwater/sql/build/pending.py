@@ -68,7 +68,8 @@ def _denied(e: exp.Expr) -> exp.Expr | None:
     if not _has_membership(e):
         return None
     if isinstance(e, exp.Not):
-        return e.this.copy()
+        inner: exp.Expr = e.this.copy()
+        return inner
     if not isinstance(e, exp.And | exp.Or):
         return None
     left, right = (exp.Not(this=wrapped(part.copy())) for part in (e.this, e.expression))
