@@ -87,7 +87,9 @@ def test_a_worker_or_server_that_died_before_its_unit_leaves_the_unit_queued(
         assert set(jobs_of(hub).values()) == {"CANCELLED"}
 
 
-@pytest.mark.parametrize("schedule", ["1h", "0 * * * *"])
+@pytest.mark.parametrize(
+    "schedule", ["1h", f"0 {(NOW.hour + 12) % 24} * * *"], ids=["interval", "cron"]
+)
 def test_a_failed_attempt_is_repeated_whatever_the_schedule(
     tmp_path: Path, units: Units, schedule: str
 ) -> None:
