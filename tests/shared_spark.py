@@ -22,11 +22,9 @@ from headwater.storage.spark import Engine
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Tests run each plan a few times: compiling it further would cost more than it saves.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
-
-# So would generating code for it. Long runs, and tests that start Spark themselves, do.
+# Tests run each plan a few times: generating code for it would cost more than it saves.
+# Long runs, and tests that start Spark themselves, do.
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

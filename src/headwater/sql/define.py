@@ -14,7 +14,6 @@ from headwater.sql.build.query import query
 from headwater.sql.definition import Definition
 from headwater.sql.inline import inlined
 from headwater.sql.lookup import SourceField
-from headwater.sql.normal.denied import with_denied_flags
 from headwater.sql.normal.rules import normalised
 from headwater.sql.parse import parse_query
 from headwater.sql.relations import Filter, Scan
@@ -46,7 +45,7 @@ def define(text: str, lookup: Lookup) -> Definition:
     _check_names(relation, ast, Context(session, query, text))
     _check_filters(relation, Context(session, query, text))
     wanted = tuple(entry.column for entry in relation.visible)
-    tree = normalised(with_denied_flags(relation.node, session.names.fresh), wanted)
+    tree = normalised(relation.node, wanted, session.names.fresh)
     scans = [node for node in tree.walk() if isinstance(node, Scan)]
     return Definition(
         text=text,

@@ -35,7 +35,9 @@ _START_SETTINGS: Mapping[str, str] = {
 }
 
 
-_JAVA_OPTIONS = f"-Duser.timezone=UTC -XX:+UseParallelGC {LOGGING}"
+_CODE = "-XX:ReservedCodeCacheSize=512m"
+"""Room for what the JVM compiles: when it is full, the JVM interprets everything from then on."""
+_JAVA_OPTIONS = f"-Duser.timezone=UTC -XX:+UseParallelGC {_CODE} {LOGGING}"
 _PLAN_HERE = "-Diceberg.scan.plan-in-worker-pool=false"
 """Scans are planned by the thread that asks. Iceberg looks for what its worker threads have found
 every 10 ms, which is longer than it takes to read a manifest from a local disk."""

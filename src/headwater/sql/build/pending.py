@@ -15,9 +15,10 @@ from headwater.core.errors import InvalidQuery
 from headwater.sql.build.context import PendingSubquery
 from headwater.sql.build.projection import exactly
 from headwater.sql.columns import ref
+from headwater.sql.negation import moved_inwards
 from headwater.sql.nesting import Apply, SubqueryKind
 from headwater.sql.node import transform
-from headwater.sql.rebuild import bare, rebuild, wrapped
+from headwater.sql.rebuild import bare, rebuild
 from headwater.sql.relations import Distinct, Project
 
 if TYPE_CHECKING:
@@ -43,11 +44,9 @@ def subquery_value(
         inner = bare(e.this)
         if isinstance(inner, exp.In) and inner.args.get("query") is not None:
             return _membership(inner, SubqueryKind.NOT_IN, scope, ctx, resolve)
-        denied = _denied(inner)
-        return resolve(denied) if denied is not None else None
-    if isinstance(e, exp.EQ | exp.NEQ):
-        said = _said(e)
-        return resolve(said) if said is not None else None
+    if isinstance(e, exp.Not | exp.EQ | exp.NEQ):
+        inwards = moved_inwards(e) if _has_membership(e) else None
+        return resolve(inwards) if inwards is not None else None
     if isinstance(e, exp.In):
         if e.args.get("query") is None:
             return None
@@ -57,34 +56,6 @@ def subquery_value(
             return None
         return _placeholder(e, _unlimited(e.this), SubqueryKind.EXISTS, (), scope, ctx)
     return _scalar(e, scope, ctx)
-
-
-def _denied(e: exp.Expr) -> exp.Expr | None:
-    """The negation of an expression with IN somewhere in it: NOT stands before its parts.
-
-    Spark's optimizer moves NOT likewise, and takes NULL for unknown in NOT IN, for false in IN: a
-    value of IN that is negated later would be another one.
-    """
-    if not _has_membership(e):
-        return None
-    if isinstance(e, exp.Not):
-        inner: exp.Expr = e.this.copy()
-        return inner
-    if not isinstance(e, exp.And | exp.Or):
-        return None
-    left, right = (exp.Not(this=wrapped(part.copy())) for part in (e.this, e.expression))
-    kind = exp.Or if isinstance(e, exp.And) else exp.And
-    return exp.Paren(this=kind(this=left, expression=right))
-
-
-def _said(e: exp.EQ | exp.NEQ) -> exp.Expr | None:
-    """`x = FALSE` and `x <> TRUE` with IN somewhere in x: Spark reads NOT x."""
-    sides = [bare(e.this), bare(e.expression)]
-    for side, constant in (sides, reversed(sides)):
-        if isinstance(constant, exp.Boolean) and _has_membership(side):
-            holds = bool(constant.this) is isinstance(e, exp.EQ)
-            return side.copy() if holds else exp.Not(this=wrapped(side.copy()))
-    return None
 
 
 def _has_membership(e: exp.Expr) -> bool:
