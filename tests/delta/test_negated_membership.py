@@ -30,10 +30,14 @@ COMMON = {
     "argument": f"SELECT x, SUM(CASE WHEN NOT i THEN 1 ELSE 0 END) AS n FROM {FLAGGED} GROUP BY x",
     "outer_joined": f"SELECT l.id, a.id AS o FROM l LEFT JOIN {SOME} a ON a.id = l.id "
     "WHERE NOT a.i",
+    "counted": f"SELECT x, COUNT_IF(i) AS a, COUNT_IF(NOT i) AS n FROM {FLAGGED} GROUP BY x",
+    "guarded": f"SELECT id FROM (SELECT * FROM {FLAGGED} WHERE id > 1) "
+    "WHERE NOT (i AND 1 DIV (id - 1) = 1)",
     "of_union": f"SELECT * FROM (SELECT id, i FROM {FLAGGED} UNION ALL SELECT id, x = 1 FROM l) "
     "WHERE NOT i",
 }
 RARE = {
+    "counted_alone": f"SELECT x, COUNT_IF(NOT i) AS n FROM {FLAGGED} GROUP BY x",
     "equal_to_false": "SELECT id FROM l WHERE (k IN (SELECT k FROM r)) = FALSE",
     "where_of_comparison": "SELECT id FROM l WHERE NOT ((k IN (SELECT k FROM r)) = FALSE)",
     "computed_twice": f"SELECT id, NOT i AS n, y, y + 1 AS z FROM "

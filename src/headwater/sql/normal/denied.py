@@ -28,9 +28,12 @@ from headwater.sql.rebuild import bare, conjunction, conjuncts, rebuild, rebuild
 from headwater.sql.relations import Distinct, Filter, Join, JoinKind, Project, Union
 from headwater.sql.renew import renewed
 from headwater.sql.select_block import substituted
+from headwater.sql.totality import can_fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    Change = Callable[[exp.Expr], exp.Expr | None]
 
     from headwater.sql.node import Node
 
@@ -45,6 +48,7 @@ _NARROWED = {
     (JoinKind.FULL, 0): JoinKind.LEFT,
     (JoinKind.FULL, 1): JoinKind.RIGHT,
 }
+_NO_ARGUMENTS: Mapping[str, bool] = {}
 _NEGATIONS = (exp.Not, exp.EQ, exp.NEQ)
 _CHEAP = (exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Dot, exp.Bracket)
 
@@ -57,12 +61,12 @@ def has_flags(tree: Node) -> bool:
 def with_denied_flags(tree: Node, fresh: Callable[[str], str]) -> Node:
     """The tree in which no filter, condition or projection negates a value of IN."""
     tree = transform(tree, lambda node: _rewritten(node, fresh))
-    return _computed(tree, None, fresh)
+    return _computed(tree, _NO_ARGUMENTS, fresh)
 
 
 def _rewritten(node: Node, fresh: Callable[[str], str]) -> Node:
-    keys = node.keys if isinstance(node, Aggregate) else None
-    inputs = [_computed(below, keys, fresh) for below in node.inputs]
+    kinds = _arguments(node) if isinstance(node, Aggregate) else _NO_ARGUMENTS
+    inputs = [_computed(below, kinds, fresh) for below in node.inputs]
     if any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
         node = node.with_inputs(inputs)
     if isinstance(node, Filter):
@@ -117,11 +121,13 @@ def _moved(node: Node, part: exp.Expr, fresh: Callable[[str], str]) -> Node | No
         items = {column.name: value for column, value in node.items}
         return _over(node, 0, substituted(part, items), fresh)
     used = names_in(part)
-    if isinstance(node, Apply) and node.output.name not in used:
-        return _over(node, 0, part, fresh)
-    if isinstance(node, Apply):
-        return _tested(node, part, fresh)
-    if isinstance(node, Filter | Distinct):
+    if isinstance(node, Apply) or _is_passing(node):
+        tested = _tested(node, part, fresh)
+        if tested is not None:
+            return tested
+    if can_fail(part, {c.name: c.type for c in node.columns}.get):
+        return None  # below, it would meet rows that are dropped there
+    if isinstance(node, Apply | Filter | Distinct):
         return _over(node, 0, part, fresh)
     if isinstance(node, Aggregate | Window):
         return _over(node, 0, part, fresh) if used and used <= _groups(node) else None
@@ -182,7 +188,7 @@ def _union(node: Union, part: exp.Expr, fresh: Callable[[str], str]) -> Node | N
     return node.with_inputs(branches) if is_moved else None
 
 
-def _tested(node: Apply, part: exp.Expr, fresh: Callable[[str], str]) -> Node | None:
+def _tested(node: Node, part: exp.Expr, fresh: Callable[[str], str]) -> Node | None:
     negation = _Negation(_flags(node, [part]), fresh)
     predicate = rebuild(part, negation.moved)
     if not negation.denied:
@@ -191,12 +197,20 @@ def _tested(node: Apply, part: exp.Expr, fresh: Callable[[str], str]) -> Node | 
     return Project(passed, tuple((column, column.ref) for column in node.columns))
 
 
-def _computed(node: Node, keys: Sequence[str] | None, fresh: Callable[[str], str]) -> Node:
-    """A projection with negations of flags that are computed below it.
+def _arguments(node: Aggregate) -> Mapping[str, bool]:
+    """The arguments of aggregate functions, and whether Spark computes them below.
 
-    Of a projection below an aggregation only the keys are one: arguments of aggregate functions
-    are computed by the aggregation itself, which is merged with nothing.
+    An aggregation computes them itself, and is merged with nothing. COUNT_IF needs its argument
+    twice, which is therefore computed where its columns are.
     """
+    calls = [call for _, call in node.calls]
+    below = {c.this.name for call in calls for c in call.find_all(exp.CountIf)}
+    read = {name for call in calls for name in names_in(call)} - set(node.keys)
+    return {name: name in below for name in read}
+
+
+def _computed(node: Node, arguments: Mapping[str, bool], fresh: Callable[[str], str]) -> Node:
+    """A projection with negations of flags that are computed below it."""
     if not isinstance(node, Project):
         return node
     values = [value for _, value in node.items]
@@ -204,12 +218,16 @@ def _computed(node: Node, keys: Sequence[str] | None, fresh: Callable[[str], str
     if not flags:
         return node
     negation = _Negation({n for n in flags if _is_merged_flag(node.input, n, values)}, fresh)
+    always = _Negation(flags, fresh, negation.denied)
+    ways: dict[bool | None, Change] = {
+        None: negation.moved,
+        True: always.moved,
+        False: lambda e: None,
+    }
     items = tuple(
-        (c, rebuild(value, negation.moved) if keys is None or c.name in keys else value)
-        for c, value in node.items
+        (c, _settled(rebuild(value, ways[arguments.get(c.name)]), flags)) for c, value in node.items
     )
-    kept = tuple((c, _settled(value, flags)) for c, value in items)
-    return replace(node, input=_extended(node.input, negation.denied, fresh), items=kept)
+    return replace(node, input=_extended(node.input, negation.denied, fresh), items=items)
 
 
 def _flags(node: Node, expressions: Iterable[exp.Expr]) -> set[str]:
