@@ -153,12 +153,13 @@ def prepared(hub: headwater.Hub, cursor: Path, scale: float, chosen: dict[str, s
         changes = Changes.of(hub, scale)
     keep(cursor, changes)
     for name, text in chosen.items():
-        if f"default.{name}" in known:
-            continue
         started = time.perf_counter()
-        hub.create_stream_table(name, text)
-        hub.sql(f"CREATE TABLE full_{name} USING iceberg AS SELECT * FROM {name} LIMIT 0")
-        print(f"created {name} in {time.perf_counter() - started:.1f} s", flush=True)
+        if f"default.{name}" not in known:
+            hub.create_stream_table(name, text)
+        columns = f"AS SELECT * FROM {name} LIMIT 0"
+        hub.sql(f"CREATE TABLE IF NOT EXISTS full_{name} USING iceberg {columns}")
+        if f"default.{name}" not in known:
+            print(f"created {name} in {time.perf_counter() - started:.1f} s", flush=True)
     return changes
 
 
