@@ -14,7 +14,7 @@ from test_operational_rows import run_jobs
 import headwater
 from headwater.catalog.history import Outcome
 from headwater.commands import CALLABLE
-from headwater.core.errors import QueryFailed
+from headwater.core.errors import InvalidOption, QueryFailed
 from headwater.core.frontier import Frontier
 from headwater.core.names import TableName
 from headwater.core.spec import Action, ApplyKind
@@ -187,3 +187,19 @@ def test_a_schedule_is_recommended_from_the_newest_refreshes(
         assert (advice.current_interval_seconds, advice.delta_pct) == (30, pytest.approx(100))
         assert "the median of 12 refreshes is 40000 ms" in advice.reasoning
         assert hub.recommend_schedule("t1").confidence == 0.0
+
+
+def test_the_first_tier_of_a_service_level_counts_what_waits(
+    tmp_path: Path, ran: Callable[..., None]
+) -> None:
+    """Refreshes take ten seconds; four workers have so many of them before the table's turn."""
+    with quiet_hub(tmp_path, 2) as hub:
+        ran(hub, 10, timedelta(hours=1))
+        hub.alter_stream_table("t1", sla="30 seconds")
+        assert hub.status("t1")[0].tier == "cold"
+        run_jobs(hub, 0, 10)
+        hub.alter_stream_table("t1", sla="30s")
+        assert hub.status("t1")[0].tier == "warm", "25 s of work ahead, 10 s of a cold table"
+        with pytest.raises(InvalidOption, match=r"even in the hot tier"):
+            hub.alter_stream_table("t1", sla="20s")
+        assert hub.sla_summary()[1].deadline_ms == 30_000

@@ -151,7 +151,8 @@ def test_a_group_appears_whole_or_not_at_all(
     made: tuple[Place, headwater.Hub], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, hub = made
-    before = {name: rows(hub, name) for name in ("sums", "counts", "means")}
+    hub.create_stream_table("reader", "SELECT g, s FROM sums WHERE s >= 0")
+    before = {name: rows(hub, name) for name in ("sums", "counts", "means", "reader")}
     hub.sql("INSERT INTO src VALUES (100, 7, 5)")
     staged: list[str] = []
     stage = together.stage_run
@@ -167,13 +168,17 @@ def test_a_group_appears_whole_or_not_at_all(
     report = hub.tick()
     assert staged == ["counts", "sums", "means"]
     assert report.failed == ("default.means",)
+    assert codes(report)["reader"] == "UPSTREAM_FAILED"
+    assert hub.refresh_stream_table("reader").action == "NO_DATA", "nor is it seen downstream"
     assert {name: rows(hub, name) for name in before} == before, "nothing of it is visible"
     skipped = hub.history("sums", limit=1)
     assert (skipped[0].status, skipped[0].reason_code) == ("SKIPPED", "GROUP_FAILED")
     monkeypatch.undo()
     report = hub.tick()
-    assert sorted(report.refreshed) == ["default.counts", "default.means", "default.sums"]
-    check(hub, "sums", "counts", "means")
+    refreshed = sorted(name.removeprefix("default.") for name in report.refreshed)
+    assert refreshed == ["counts", "means", "reader", "sums"]
+    check(hub, "sums", "counts", "means", "reader")
+    hub.drop_stream_table("reader")
 
 
 def test_a_group_that_was_committed_to_is_seen_whole_and_carried_out(
