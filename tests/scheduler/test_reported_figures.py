@@ -18,6 +18,7 @@ from headwater.core.errors import InvalidOption, QueryFailed
 from headwater.core.frontier import Frontier
 from headwater.core.names import TableName
 from headwater.core.spec import Action, ApplyKind
+from headwater.observe.metrics import Metrics
 
 NOW = datetime.now(UTC)
 COLUMNS = {
@@ -50,6 +51,18 @@ def test_the_columns_of_a_call(tmp_path: Path, call: str) -> None:
         names = [f.name for f in fields(row)]
         assert [n for n in names if n in COLUMNS[call].split()] == COLUMNS[call].split()
     assert call in CALLABLE, "also as CALL headwater.x()"
+
+
+def test_numbers_for_prometheus_have_all_their_digits() -> None:
+    metrics = Metrics('a "hub"')
+    metrics.count("headwater_ticks_total", 12_345_678)
+    metrics.count("headwater_ticks_total")
+    metrics.set("headwater_tick_seconds", 0.00123456789)
+    metrics.replace("headwater_source_pending_rows", {"default.s": 1_000_001.0}, "source")
+    told = metrics.text().splitlines()
+    assert 'headwater_ticks_total{hub="a \\"hub\\""} 12345679' in told
+    assert 'headwater_tick_seconds{hub="a \\"hub\\""} 0.00123456789' in told
+    assert told[2].endswith('source="default.s"} 1000001')
 
 
 def severities(hub: headwater.Hub) -> dict[str, str]:
