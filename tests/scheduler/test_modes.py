@@ -90,6 +90,7 @@ def test_no_more_units_run_at_once_than_the_settings_say(
         hub.tick(now=NOW)
         move_everything(tmp_path)
         assert len(hub.tick(now=after(seconds=40)).units) == 5
+        assert (coordinator_of(hub).dispatcher.workers._started > 0) is (workers > 0)
     assert most == max(1, workers)
     assert (threads == {threading.get_ident()}) is (workers == 0)
 
