@@ -54,6 +54,19 @@ def test_a_dry_run_tells_units_and_order_and_starts_no_worker(tmp_path: Path, un
         assert hub.worker_pool_status()[0].parallel_mode == "dry_run"
 
 
+def test_units_that_wait_for_several_ticks_are_told_once(tmp_path: Path, units: Units) -> None:
+    with hub_with_readers(tmp_path) as hub:
+        told: list[TickEvent] = []
+        hub.subscribe(lambda e: told.append(e) if isinstance(e, TickEvent) else None)
+        hub.tick(now=NOW)
+        coordinator = coordinator_of(hub)
+        for second, source in enumerate(("source3", "source3", "source1", "source1")):
+            write_source(tmp_path, source, 2 + second)
+            coordinator.begin(after(seconds=40 + second))
+        names = [[key.removeprefix("singleton:default.") for key in e.units] for e in told]
+        assert names == [["t2", "t3"], ["t0", "t1", "t4"]]
+
+
 @pytest.mark.parametrize(
     ("setting", "value", "workers"),
     [

@@ -74,7 +74,7 @@ class RouteEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class TickEvent(Event):
-    """A tick decided something; `table` is `*`.
+    """A tick queued units; `table` is `*`.
 
     Attributes:
         units: keys of the units it queued, in the order in which they start one by one.

@@ -260,9 +260,10 @@ class Coordinator:
             kept.close()
             raise
         waiting = self._dispatcher.queue.order()
-        keys = tuple(entry.key for entry in waiting if entry.tick == self._turn)
-        mode = str(self._runtime.setting("parallel_refresh_mode"))
-        self._runtime.events.emit(TickEvent("*", begun.tick, keys, mode))
+        keys = tuple(entry.key for entry in waiting if entry.turn == self._turn)
+        if keys:  # others were told by the tick that queued them
+            mode = str(self._runtime.setting("parallel_refresh_mode"))
+            self._runtime.events.emit(TickEvent("*", begun.tick, keys, mode))
 
     @contextmanager
     def _sharing(self, made: Decisions) -> Iterator[Runtime]:
