@@ -8,10 +8,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from bench.quiet_hub import quiet_hub
+from bench.quiet_hub import quiet_hub, write_source
+from failing_units import coordinator_of
+from sqlalchemy import update
 from test_operational_rows import run_jobs
 
 import headwater
+from headwater.catalog import tables
 from headwater.catalog.history import Outcome
 from headwater.commands import CALLABLE
 from headwater.core.errors import InvalidOption, QueryFailed
@@ -41,6 +44,16 @@ COLUMNS = {
 """The columns that users of the original know, in their order."""
 
 
+CHECKS = {
+    "stale_tables": "default.t2",
+    "needs_reinit": "default.t0",
+    "consecutive_errors": "default.t1",
+    "buffer_growth": "default.t1, default.t2",
+    "fuse_blown": "default.t2",
+}
+"""Checks that warn, and of which stream tables."""
+
+
 @pytest.mark.parametrize("call", COLUMNS)
 def test_the_columns_of_a_call(tmp_path: Path, call: str) -> None:
     with quiet_hub(tmp_path, 1) as hub:
@@ -67,6 +80,31 @@ def test_numbers_for_prometheus_have_all_their_digits() -> None:
 
 def severities(hub: headwater.Hub) -> dict[str, str]:
     return {row.check_name: row.severity for row in hub.health_check()}
+
+
+def test_each_check_names_the_tables_it_is_about(tmp_path: Path) -> None:
+    many = {"operation": "append", "added-records": "10001"}
+    with quiet_hub(tmp_path, 4) as hub:
+        sound = {name for name, severity in severities(hub).items() if severity == "OK"}
+        assert sound >= {*CHECKS, "error_tables"}
+        hub.set_fuse("t2", 100)
+        columns = tables.stream_tables.c
+        with hub._runtime.store.database.write() as connection:
+            for name, state in {
+                "t0": {"needs_reinit": True},
+                "t1": {"consecutive_errors": 2},
+                "t3": {"status": "ERROR"},
+            }.items():
+                change = update(tables.stream_tables).where(columns.name == name)
+                connection.execute(change.values(**state))
+        write_source(tmp_path, "source2", 2, last=many)  # t1 and t2 read it, t2 every 30 s
+        coordinator_of(hub)._begun(NOW)
+        found = {row.check_name: row for row in hub.health_check()}
+        for check, names in CHECKS.items():
+            assert found[check].severity == "WARN", check
+            assert found[check].detail.endswith(f": {names}"), check
+        assert found["error_tables"].severity == "ERROR"
+        assert found["error_tables"].detail == "1 failed or suspended: default.t3"
 
 
 @pytest.mark.parametrize(
