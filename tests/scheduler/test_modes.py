@@ -54,6 +54,18 @@ def test_a_dry_run_tells_units_and_order_and_starts_no_worker(tmp_path: Path, un
         assert hub.worker_pool_status()[0].parallel_mode == "dry_run"
 
 
+def test_a_job_names_the_table_it_begins_with(tmp_path: Path, units: Units) -> None:
+    with hub_with_readers(tmp_path) as hub:
+        hub.create_refresh_group("pair", ["t3", "t4"])
+        hub.tick(now=NOW)
+        move_everything(tmp_path)
+        hub.tick(now=after(seconds=40))
+        ids = {str(row.name): row.id for row in hub._runtime.store.tables.all()}
+        jobs = hub._runtime.store.jobs.all()
+        assert sorted(len(job.members) for job in jobs) == [1, 1, 1, 2]
+        assert all(job.root_id == ids[job.members[0]] for job in jobs)
+
+
 def test_units_that_wait_for_several_ticks_are_told_once(tmp_path: Path, units: Units) -> None:
     with hub_with_readers(tmp_path) as hub:
         told: list[TickEvent] = []
