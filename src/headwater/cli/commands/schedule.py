@@ -138,7 +138,9 @@ def tick(
     """
     reach = Reach.of(ctx, hub, form)
     with reach.existing() as connection, reach.out.progress("Looking for changes …") as tell:
-        end = connection.subscribe(lambda event: tell(f"Refreshing {event.table} …"))
+        end = connection.subscribe(
+            lambda event: None if event.table == "*" else tell(f"Refreshing {event.table} …")
+        )
         report = connection.tick()
         end()
     rows = [c for c in report.choices if every or c.refresh or c.reason_code == "UPSTREAM_FAILED"]
