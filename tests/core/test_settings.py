@@ -26,6 +26,12 @@ _KEPT = {
     "template_cache_max_entries": (256, 0, 65_536),
     "buffer_alert_threshold": (1_000_000, 1000, 100_000_000),
     "backpressure_consecutive_limit": (3, 0, 100),
+    "drain_timeout": (60, 1, 3600),
+    "max_fixpoint_iterations": (100, 1, 10_000),
+    "fuse_default_ceiling": (0, 0, 2_000_000_000),
+    "sla_window_hours": (24, 1, 8760),
+    "schedule_recommendation_min_samples": (20, 1, 1000),
+    "history_retention_days": (90, 0, 36_500),
 }
 
 
@@ -47,6 +53,11 @@ def test_words_are_kept() -> None:
     assert Settings().adaptive_merge_strategy is False
     assert Settings().cdc_trigger_mode == "statement"
     assert Settings().tick_watermark_enabled is True
+    assert Settings().tiered_scheduling is True
+    assert Settings().auto_backoff is True
+    assert Settings().allow_circular is False
+    assert Settings().enabled is True
+    assert Settings().log_format == "text"
     with pytest.raises(UnknownSetting, match="dry_run"):
         check("parallel_refresh_mode", "perhaps")
 

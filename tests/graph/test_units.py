@@ -94,6 +94,15 @@ def test_tables_connected_by_immediate_mode_are_one_closure() -> None:
     ]
 
 
+def test_an_immediate_table_appears_with_the_tables_it_reads() -> None:
+    now = UnitTraits(immediate=True, calculated=False)
+    given = graph(a="x", other="y", b="a other", c="b", d="c")
+    assert shown(units(given, a=CLOCK, b=now, c=now)) == [
+        "immediate_closure:a other b c",
+        "singleton:d",
+    ]
+
+
 def test_a_chain_is_fused_up_to_where_it_forks_or_meets() -> None:
     given = graph(a="x", b="a", c="b", d="c", e="c", f="y e")
     assert shown(units(given)) == ["fused_chain:a b c", "singleton:d", "fused_chain:e f"]

@@ -128,6 +128,19 @@ class TestReading:
         assert "by region" in shown
         assert "default.details" in shown
 
+    def test_graph(self, lake: str) -> None:
+        found = rows("--hub", lake, "graph", java=False)
+        assert [(r["name"], r["source"]) for r in found] == [
+            ("default.details", "default.customers"),
+            ("default.details", "default.orders"),
+            ("default.totals", "default.details"),
+        ]
+        assert sorted(found[2]["columns_used"]) == ["price", "region"]
+        assert len(rows("--hub", lake, "graph", "totals", java=False)) == 1
+        (unit, other) = rows("--hub", lake, "graph", "--as", "units", java=False)
+        assert (unit["kind"], unit["members"]) == ("singleton", ["default.details"])
+        assert other["upstream"] == [unit["key"]]
+
     def test_unknown_table(self, lake: str) -> None:
         done = headwater("--hub", lake, "status", "total", java=False)
         assert done.returncode == 1

@@ -95,8 +95,9 @@ def test_it_stops_while_nothing_of_the_catalog_answers(hub: headwater.Hub) -> No
 
 
 @pytest.mark.timed
-def test_a_refresh_in_the_loop_itself_is_cancelled_when_the_time_to_drain_is_over(
-    hub: headwater.Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("mode", ["off", "on"], ids=["in the loop itself", "in workers"])
+def test_what_runs_is_cancelled_when_the_time_to_drain_is_over(
+    hub: headwater.Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     begun, cancelled = threading.Event(), threading.Event()
 
@@ -107,7 +108,7 @@ def test_a_refresh_in_the_loop_itself_is_cancelled_when_the_time_to_drain_is_ove
 
     monkeypatch.setattr("headwater.scheduler.dispatcher.run_unit", endless)
     monkeypatch.setattr(hub._runtime.engine, "cancel", lambda _: cancelled.set())
-    hub.set("parallel_refresh_mode", "off")
+    hub.set("parallel_refresh_mode", mode)
     leading(hub)
     write_source(tmp_path, "source9", 2)
     write_source(tmp_path, "source3", 2)

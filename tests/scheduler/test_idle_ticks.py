@@ -12,11 +12,12 @@ from urllib.request import urlopen
 
 import pytest
 from bench.idle_tick import count_looks
-from bench.quiet_hub import quiet_hub, write_source
+from bench.quiet_hub import _row, quiet_hub, write_source
 from ddl_process import new
-from sqlalchemy import event
+from sqlalchemy import event, insert
 
 from headwater import Hub
+from headwater.catalog import tables
 from headwater.core.names import TableName
 from headwater.core.spec import Tier
 from headwater.graph.units import Unit, UnitKind
@@ -98,6 +99,20 @@ def test_a_source_that_moved_wakes_its_readers_and_nobody_else(tmp_path: Path) -
         assert all(c.code == "SOURCES_CHANGED" for c in made.choices.values())
         assert "default.source3 changed" in made.choices[TableName.parse("t2")].reason
         assert len(looks) == 1
+
+
+def test_ten_sources_of_a_table_are_one_look(tmp_path: Path) -> None:
+    with quiet_hub(tmp_path, 1, sources=10) as hub:
+        with hub._runtime.store.database.write() as connection:
+            row = _row(1, *(f"source{number}" for number in range(10)))
+            connection.execute(insert(tables.stream_tables), [row])
+        hub.tick(now=NOW)
+        for number in range(10):
+            write_source(tmp_path, f"source{number}", 2)
+        looks = count_looks(hub)
+        choice = decided(hub).choices[TableName.parse("t1")]
+        assert (choice.code, len(looks)) == ("SOURCES_CHANGED", 1)
+        assert "and 7 more changed" in choice.reason
 
 
 def test_a_table_with_an_appointment_is_looked_at_when_it_comes(tmp_path: Path) -> None:
@@ -294,6 +309,30 @@ def test_pressure_is_an_event_once_and_a_gauge_always(tmp_path: Path) -> None:
         hub.stop()
         assert 'headwater_source_pending_rows{hub="default",source="default.source0"} 1490' in text
         assert 'headwater_source_pressure_ticks{hub="default",source="default.source0"} ' in text
+
+
+def test_pressure_that_went_is_told_when_it_comes_again(tmp_path: Path) -> None:
+    events: list[object] = []
+    pending = 'headwater_source_pending_rows{hub="default",source="default.source0"} 1490'
+    ticks = "headwater_source_pressure_ticks{"
+    with quiet_hub(tmp_path, 1) as hub:
+        hub.subscribe(lambda e: events.append(e) if "Backpressure" in type(e).__name__ else None)
+        hub.alter_stream_table("t0", schedule="52w")
+        metrics = scheduler_of(hub).coordinator.metrics
+        hub.tick(now=NOW)
+        write_source(tmp_path, "source0", 150)
+        told = []
+        for second, threshold in enumerate([1000] * 4 + [1490] + [1000] * 4, start=1):
+            hub.set("buffer_alert_threshold", threshold)
+            hub.tick(now=NOW + timedelta(seconds=second))
+            told.append(len(events))
+            assert pending in metrics.text(), "a gauge, also below the threshold"
+            assert (ticks in metrics.text()) is (threshold == 1000)
+        assert told == [0, 0, 1, 1, 1, 1, 1, 2, 2]
+        hub.set("backpressure_consecutive_limit", 0)
+        for second in range(10, 15):
+            hub.tick(now=NOW + timedelta(seconds=second))
+        assert len(events) == 2, "0 never tells it"
 
 
 def test_an_update_makes_pressure_and_blows_no_fuse(tmp_path: Path) -> None:

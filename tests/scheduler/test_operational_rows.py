@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from bench.idle_tick import count_looks
 from bench.quiet_hub import quiet_hub
 from test_idle_ticks import statements
 
@@ -86,6 +87,14 @@ def test_sums_need_no_query_per_table(tmp_path: Path, count: int) -> None:
         (worker,) = hub.cluster_worker_summary()
         assert (worker.hub, worker.scheduler_running) == ("default", False)
         assert len([s for s in seen if s.startswith("SELECT")]) <= 4, seen
+        for call in ("sla_summary", "health_check", "worker_pool_status",
+                     "parallel_job_status", "worker_allocation_status"):  # fmt: skip
+            seen.clear()
+            looks = count_looks(hub)
+            getattr(hub, call)()
+            assert len([s for s in seen if s.startswith("SELECT")]) <= 10, (call, seen)
+            assert len(looks) <= 2, call
+        assert not hub._runtime.engine.running, "no Spark"
 
 
 def test_the_summary_of_workers_needs_no_query_per_hub(tmp_path: Path) -> None:

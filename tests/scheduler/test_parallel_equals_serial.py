@@ -1,4 +1,4 @@
-"""The same random workload with no, one and four workers: the same contents and frontiers."""
+"""The same random workload serially, in a dry run and with workers: same contents and frontiers."""
 
 from __future__ import annotations
 
@@ -50,9 +50,11 @@ def statements(rng: random.Random, rounds: int) -> list[list[str]]:
 
 
 def run(
-    hub: headwater.Hub, workers: int, batches: list[list[str]], names: Sequence[str]
+    hub: headwater.Hub, workers: int | str, batches: list[list[str]], names: Sequence[str]
 ) -> list[Any]:
-    hub.set("max_parallel_workers", workers)
+    """What is seen after each batch, with so many workers or in a `parallel_refresh_mode`."""
+    setting = "parallel_refresh_mode" if isinstance(workers, str) else "max_parallel_workers"
+    hub.set(setting, workers)
     for table in ("s0", "s1"):
         hub.sql(f"CREATE TABLE {table} (id BIGINT, g INT, x INT) USING iceberg")
         hub.sql(
@@ -101,7 +103,7 @@ def compared(
     tmp_path_factory: pytest.TempPathFactory,
     seed: int,
     rounds: int,
-    *numbers: int,
+    *numbers: int | str,
     names: Sequence[str] = tuple(QUERIES),
 ) -> None:
     batches = statements(random.Random(seed), rounds)
@@ -116,7 +118,7 @@ def compared(
 def test_parallel_equals_serial(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    compared(spark, tmp_path_factory, 1, 1, 0, 4, names="fabj")
+    compared(spark, tmp_path_factory, 1, 1, 0, 4, "dry_run", names="fabj")
 
 
 @pytest.mark.long
@@ -124,4 +126,4 @@ def test_parallel_equals_serial(
 def test_parallel_equals_serial_for_longer(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
-    compared(spark, tmp_path_factory, seed, 8, 0, 1, 4)
+    compared(spark, tmp_path_factory, seed, 8, 0, 1, 4, "off", "dry_run")

@@ -151,7 +151,8 @@ def test_a_group_appears_whole_or_not_at_all(
     made: tuple[Place, headwater.Hub], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, hub = made
-    before = {name: rows(hub, name) for name in ("sums", "counts", "means")}
+    hub.create_stream_table("reader", "SELECT g, s FROM sums WHERE s >= 0")
+    before = {name: rows(hub, name) for name in ("sums", "counts", "means", "reader")}
     hub.sql("INSERT INTO src VALUES (100, 7, 5)")
     staged: list[str] = []
     stage = together.stage_run
@@ -167,13 +168,17 @@ def test_a_group_appears_whole_or_not_at_all(
     report = hub.tick()
     assert staged == ["counts", "sums", "means"]
     assert report.failed == ("default.means",)
+    assert codes(report)["reader"] == "UPSTREAM_FAILED"
+    assert hub.refresh_stream_table("reader").action == "NO_DATA", "nor is it seen downstream"
     assert {name: rows(hub, name) for name in before} == before, "nothing of it is visible"
     skipped = hub.history("sums", limit=1)
     assert (skipped[0].status, skipped[0].reason_code) == ("SKIPPED", "GROUP_FAILED")
     monkeypatch.undo()
     report = hub.tick()
-    assert sorted(report.refreshed) == ["default.counts", "default.means", "default.sums"]
-    check(hub, "sums", "counts", "means")
+    refreshed = sorted(name.removeprefix("default.") for name in report.refreshed)
+    assert refreshed == ["counts", "means", "reader", "sums"]
+    check(hub, "sums", "counts", "means", "reader")
+    hub.drop_stream_table("reader")
 
 
 def test_a_group_that_was_committed_to_is_seen_whole_and_carried_out(
@@ -287,6 +292,7 @@ def test_independent_tables_are_refreshed_at_the_same_time(
     report = hub.tick()
     assert len(report.refreshed) == 4
     assert max(at_once) == 2, "two at once, and never more"
+    assert most_at_once(hub, report.tick) == 2, "the history shows it"
     hub.create_stream_table("both", "SELECT a.id FROM t0 a JOIN t3 b ON a.id = b.id")
     at_once.clear()
     for number in range(4):
@@ -298,7 +304,7 @@ def test_independent_tables_are_refreshed_at_the_same_time(
     workers = scheduler_of(hub).coordinator.dispatcher.workers
     started = workers._started
     report = hub.tick()
-    assert max(at_once) == 1, "dry_run plans, and runs one by one"
+    assert max(at_once) == most_at_once(hub, report.tick) == 1, "it plans, and runs one by one"
     names = [key.removeprefix("singleton:") for key in planned[0].units]  # type: ignore[attr-defined]
     assert sorted(names) == ["default.both", *(f"default.t{n}" for n in range(4))]
     assert names.index("default.both") > max(names.index("default.t0"), names.index("default.t3"))
@@ -306,6 +312,13 @@ def test_independent_tables_are_refreshed_at_the_same_time(
     assert workers._started == started, "no worker was started for it"
     check(hub, *names)
     a_declared_group(hub, monkeypatch)
+
+
+def most_at_once(hub: headwater.Hub, tick: int | None) -> int:
+    """How many refreshes of a tick ran at one instant, by the history."""
+    runs = [row for row in hub.history() if row.tick == tick]
+    assert all(row.finished_at is not None for row in runs)
+    return max(sum(o.started_at <= r.started_at < o.finished_at for o in runs) for r in runs)  # type: ignore[operator]
 
 
 def a_declared_group(hub: headwater.Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,6 +364,8 @@ def test_a_service_level_moves_its_table_between_tiers(
     )  # type: ignore[attr-defined]
     hub.create_stream_table("kept", query, sla="30 seconds")
     assert hub.status("kept")[0].tier == "cold", "the slowest that keeps it"
+    (level,) = [row for row in hub.sla_summary() if row.stream_table == "default.kept"]
+    assert (level.deadline_ms, level.tier) == (30_000, "cold")
     now = datetime.now(UTC) + timedelta(hours=1)
     hub.tick(now=now - timedelta(seconds=1))
     hub.tick(now=now)  # the hour without a look is forgotten

@@ -134,8 +134,12 @@ class Checked(SimulatedHub):
         self.failures[key] = (attempt, retry.not_before)
 
     def start_ready(self) -> None:
-        before = set(self.work)
-        for entry in self.dispatch():
+        before, told = set(self.work), self.queue.order()
+        assert len(told) == len(self.queue.queued), "the order that is told has every unit"
+        started = self.dispatch()
+        if not before and len(started) == 1:
+            assert told[0] == started[0], "one by one they start in the order that was told"
+        for entry in started:
             assert entry.key not in before, "no unit runs twice at once"
             others = [*self.queue.queued.values(), *(w.entry for w in self.work.values())]
             ahead = {

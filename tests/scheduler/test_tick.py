@@ -319,6 +319,43 @@ def test_older_turns_go_first_then_kinds_then_tiers() -> None:
     assert late.ready()[0].tick == 2, "it keeps its turn and reads the newer versions"
 
 
+def test_closures_go_first_then_groups_then_single_tables_then_circles() -> None:
+    reads = {
+        "loop": "s pool", "pool": "loop",
+        "cold": "s", "lone": "s",
+        "left": "s", "right": "s", "top": "left right",
+        "head": "s", "tail": "head",
+        "root": "s", "leaf": "root",
+        "over": "lone cold",
+    }  # fmt: skip
+    traits = {name(n): UnitTraits(immediate=n == "leaf") for n in reads}
+    traits |= {name(n): UnitTraits(atomic=False) for n in ("over", "lone", "cold")}
+    moved = ("loop", "cold", "lone", "left", "right", "head", "root")
+    tables = [table(n, moved="s", tier=Tier.COLD if n in ("cold", "root") else Tier.HOT)
+              for n in moved]  # fmt: skip
+    given = state(reads, *tables, traits=traits, limits=Limits(circular=True))
+    queue = ReadyQueue()
+    queue.add(tick(given, NOW).runs, given.graph, given.units, tick=1)
+    expected = [
+        ("immediate_closure", "root leaf"),
+        ("fused_chain", "head tail"),
+        ("atomic_group", "left right top"),
+        ("singleton", "lone"),
+        ("singleton", "cold"),
+        ("singleton", "over"),
+        ("cyclic_scc", "loop pool"),
+    ]
+    planned = [(e.run.unit.kind.value, " ".join(m.name for m in e.run.members))
+               for e in queue.order()]  # fmt: skip
+    assert planned == expected
+    started = []
+    while queue.queued:
+        (entry,) = queue.start(1)
+        started.append((entry.run.unit.kind.value, " ".join(m.name for m in entry.run.members)))
+        queue.succeeded(entry.key)
+    assert started == expected, "what was planned is what is done"
+
+
 def test_a_failure_takes_back_its_readers_only() -> None:
     reads = {"a": "s", "b1": "a", "b2": "a", "c": "b1", "other": "s"}
     given = state(reads, *[table(n, moved="s") for n in ("a", "other")])

@@ -43,7 +43,7 @@ _ALIVE = (JobStatus.QUEUED, JobStatus.RUNNING)
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A unit to be run; `members` are names of stream tables."""
+    """A unit to be run; `members` are names of stream tables, `root_id` the number of the first."""
 
     unit_key: str
     unit_kind: UnitKind

@@ -32,7 +32,8 @@ class TickReport:
         units: keys of the units that ran, upstream first.
         results: the refreshes that were made.
         errors: stream table → why it failed.
-        versions: base table → the version that all refreshes of the tick read.
+        versions: base table → the version that all refreshes of the tick read; empty when
+            `tick_watermark_enabled` is off.
         queries: how many queries looked for changes.
     """
 

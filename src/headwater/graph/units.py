@@ -1,8 +1,9 @@
 """Units: what one worker runs as a whole. Every stream table is in exactly one.
 
 Built from the dependency graph in steps: circles, then diamonds whose members are all atomic,
-declared groups and immediate closures are put together; units that would wait for each other are
-merged; chains of what is left are fused. A frozen value, built aside and swapped in.
+declared groups, and immediate tables with the tables they read are put together; units that would
+wait for each other are merged; chains of what is left are fused. A frozen value, built aside and
+swapped in.
 """
 
 from __future__ import annotations
@@ -116,8 +117,7 @@ def build_units(
             parts.join(known, UnitKind.REFRESH_GROUP)
     for place, reads in parts.reads.items():
         if parts.traits[place].immediate:
-            near = [s for s in reads if parts.traits[s].immediate]
-            parts.join([place, *near], UnitKind.IMMEDIATE_CLOSURE)
+            parts.join([place, *reads], UnitKind.IMMEDIATE_CLOSURE)
     parts.merge_circles()
     parts.fuse()
     return parts.finished()

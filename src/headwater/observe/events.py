@@ -74,7 +74,12 @@ class RouteEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class TickEvent(Event):
-    """A tick decided something; `table` is `*`."""
+    """A tick queued units; `table` is `*`.
+
+    Attributes:
+        units: keys of the units it queued, in the order in which they start one by one.
+        mode: the setting `parallel_refresh_mode`.
+    """
 
     tick: int
     units: tuple[str, ...]

@@ -66,7 +66,7 @@ class Metrics:
                     shown = ",".join(
                         f'{k}="{_escaped(v)}"' for k, v in (("hub", self.hub), *labels)
                     )
-                    lines.append(f"{name}{{{shown}}} {value:g}")
+                    lines.append(f"{name}{{{shown}}} {_number(value)}")
         return "\n".join(lines) + "\n"
 
     def _series(self, name: str) -> dict[Labels, float]:
@@ -77,6 +77,11 @@ class Metrics:
 
 def _key(labels: Mapping[str, str]) -> Labels:
     return tuple(sorted(labels.items()))
+
+
+def _number(value: float) -> str:
+    """All digits: a counter of millions must be seen to move."""
+    return str(int(value)) if value == int(value) else repr(value)
 
 
 def _escaped(value: str) -> str:

@@ -250,11 +250,8 @@ class Coordinator:
         """Queue the units of a tick; what they share is given back when all have ended."""
         versions = begun.versions
         shown = {str(name): v.snapshot_id for name, v in sorted(versions.items())}
-        keys = tuple(run.unit.key for run in begun.made.runs)
-        begun.tick = self._runtime.store.ticks.begin(shown, len(keys))
+        begun.tick = self._runtime.store.ticks.begin(shown, len(begun.made.runs))
         pins = bool(self._runtime.setting("tick_watermark_enabled"))
-        mode = str(self._runtime.setting("parallel_refresh_mode"))
-        self._runtime.events.emit(TickEvent("*", begun.tick, keys, mode))
         kept, self._unwritten = shared.pop_all(), self._turn
         pinned = Pinned(begun.tick, begun.now, versions if pins else None, runtime, kept)
         try:
@@ -262,6 +259,11 @@ class Coordinator:
         except BaseException:
             kept.close()
             raise
+        waiting = self._dispatcher.queue.order()
+        keys = tuple(entry.key for entry in waiting if entry.turn == self._turn)
+        if keys:  # others were told by the tick that queued them
+            mode = str(self._runtime.setting("parallel_refresh_mode"))
+            self._runtime.events.emit(TickEvent("*", begun.tick, keys, mode))
 
     @contextmanager
     def _sharing(self, made: Decisions) -> Iterator[Runtime]:
@@ -280,7 +282,9 @@ class Coordinator:
             yield together
 
     def _vector(self, made: Decisions) -> dict[TableName, SourceVersion]:
-        """One version of each base table below what this tick refreshes."""
+        """One version of each base table below what this tick refreshes; empty if it pins none."""
+        if not self._runtime.setting("tick_watermark_enabled"):
+            return {}
         chosen = {member for run in made.runs for member in run.members}
         bases = self._ledger.shape.graph.base_of(*chosen)
         found = {base: self._watch.version(base) for base in bases}

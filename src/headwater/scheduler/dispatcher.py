@@ -111,6 +111,7 @@ class Dispatcher:
                 unit_kind=r.unit.kind,
                 members=tuple(map(str, r.members)),
                 dag_version=shape.generation,
+                root_id=shape.ids[r.members[0]],
                 attempt_no=r.attempt,
             )
             for r in fresh

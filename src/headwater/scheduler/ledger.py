@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Everything that only a change of definitions changes; swapped as a whole."""
+    """Everything that only a change of definitions changes; swapped as a whole.
+
+    Attributes:
+        ids: the number of each stream table in the catalog.
+    """
 
     generation: int
     graph: Graph
@@ -41,12 +45,13 @@ class Shape:
     gates: frozenset[TableName]
     traits: Mapping[TableName, UnitTraits]
     groups: Mapping[str, tuple[TableName, ...]]
+    ids: Mapping[TableName, int]
 
 
 _FEW = 50
 """Up to so many changed tables the graph is patched, however small it is."""
 
-NO_TABLES = Shape(-1, Graph.build({}), UnitGraph(), frozenset(), {}, {})
+NO_TABLES = Shape(-1, Graph.build({}), UnitGraph(), frozenset(), {}, {}, {})
 """The shape of a hub before anything is read."""
 
 
@@ -260,7 +265,8 @@ class Ledger:
         graph, units = before.graph, before.units
         if changed:
             graph, units = patched(graph, units, changed, traits, groups)
-        return Shape(generation, graph, units, self._store.gates.all(), traits, groups)
+        ids = {name: outline.id for name, outline in self.outlines.items()}
+        return Shape(generation, graph, units, self._store.gates.all(), traits, groups, ids)
 
     def _recompute(self, name: TableName) -> None:
         """What moved below a table, and what holds it."""
@@ -313,7 +319,8 @@ def shape_of(store: Store, outlines: Mapping[TableName, Outline], generation: in
     traits = {name: traits_of(outline) for name, outline in outlines.items()}
     groups = store.groups.all()
     units = build_units(graph, traits, groups)
-    return Shape(generation, graph, units, store.gates.all(), traits, groups)
+    ids = {name: outline.id for name, outline in outlines.items()}
+    return Shape(generation, graph, units, store.gates.all(), traits, groups, ids)
 
 
 def traits_of(outline: Outline) -> UnitTraits:

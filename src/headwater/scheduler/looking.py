@@ -161,7 +161,7 @@ def health_check(runtime: Runtime) -> tuple[HealthRow, ...]:
     outlines = runtime.store.outlines.read()
     behind = _behind(runtime, outlines)
     fuses = runtime.store.schedule.fuses()
-    budget_mode = str(runtime.setting("parallel_refresh_mode"))
+    has_workers = int(runtime.setting("max_parallel_workers")) > 0
     loads = runtime.store.jobs.loads()
     return health(
         Facts(
@@ -176,7 +176,7 @@ def health_check(runtime: Runtime) -> tuple[HealthRow, ...]:
             blown=_names(
                 o for o in outlines if o.id in fuses and fuses[o.id].fuse_state is FuseState.BLOWN
             ),
-            parallel=budget_mode != "off",
+            parallel=has_workers and str(runtime.setting("parallel_refresh_mode")) != "off",
             active_workers=sum(r for r, _ in loads.values()),
             max_workers=int(runtime.setting("max_dynamic_refresh_workers")),
             queued_jobs=sum(q for _, q in loads.values()),

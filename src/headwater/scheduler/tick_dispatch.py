@@ -7,6 +7,7 @@ groups and chains, then single tables, hot before cold.
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -103,6 +104,28 @@ class ReadyQueue:
             if all(turns.get(name, entry.turn + 1) > entry.turn for name in entry.reads)
         ]
         return sorted(free, key=lambda entry: entry.rank)
+
+    def order(self) -> list[Entry]:
+        """What waits, in the order in which it starts if one unit runs at a time and none fails."""
+        of_table = {name: e for e in self.queued.values() for name in e.run.members}
+        waits: dict[str, set[str]] = {}
+        readers: dict[str, list[Entry]] = {}
+        for entry in self.queued.values():
+            read = [of_table[name] for name in entry.reads if name in of_table]
+            waits[entry.key] = {e.key for e in read if e.turn <= entry.turn}
+            for key in waits[entry.key]:
+                readers.setdefault(key, []).append(entry)
+        heap = [(e.rank, e.key) for e in self.queued.values() if not waits[e.key]]
+        heapq.heapify(heap)
+        found = []
+        while heap:
+            key = heapq.heappop(heap)[1]
+            found.append(self.queued[key])
+            for reader in readers.get(key, ()):
+                waits[reader.key].discard(key)
+                if not waits[reader.key]:
+                    heapq.heappush(heap, (reader.rank, reader.key))
+        return found
 
     def start(self, most: int) -> list[Entry]:
         """Take up to so many units that are ready, the most urgent first; they run now."""

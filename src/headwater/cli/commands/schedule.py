@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import nullcontext
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headwater.cli.options import FormatOption, HubOption, OptionalName
+from headwater.cli.output import Format
 from headwater.cli.reach import Reach
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headwater.hub import Hub
     from headwater.observe.events import Event
+    from headwater.scheduler.service import Scheduler
 
 UNHEALTHY = 3
+_SHOWN = 2
+"""Units that run whose names are shown while the scheduler runs."""
+
 _TICK = ("name", "refresh", "reason_code", "reason")
 _JOBS = (
     "job_id",
@@ -52,35 +61,63 @@ class Drawing(StrEnum):
 def run(ctx: typer.Context, hub: HubOption = None, form: FormatOption = None) -> None:
     """Run the scheduler in the foreground until it is told to stop.
 
-    One line for each refresh. SIGTERM and Ctrl-C stop it: refreshes that run are waited for, as
-    long as the setting drain_timeout says. Several schedulers may run for one hub: one leads, the
-    others take over when it dies.
+    One line for each refresh, as JSON with --format json or the setting log_format; on a terminal
+    the last line shows what runs and waits. SIGTERM and Ctrl-C stop it: refreshes that run are
+    waited for, as long as the setting drain_timeout says. Several schedulers may run for one hub:
+    one leads, the others take over when it dies.
 
     Example:
       headwater run
+      headwater run --format json
     """
-    reach = Reach.of(ctx, hub, form)
-    stop = threading.Event()
-    with reach.existing() as connection:
-        from headwater.observe.logs import configured
-        from headwater.operations import scheduler_of
+    from headwater.observe.logs import configured
 
-        log = configured(str(connection.settings()["log_format"].value))
-        end = connection.subscribe(lambda event: _log(log, event))
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: stop.set())
-        connection.start()
-        log.info("scheduler_started", hub=connection.name)
-        while not stop.wait(1.0) and scheduler_of(connection).daemon.is_running:
-            pass
-        lost = not stop.is_set()
-        log.info("scheduler_stopping")
-        ended = connection.stop(drain=True)
-        end()
-        log.info("scheduler_stopped", drained=ended)
+    reach = Reach.of(ctx, hub, form)
+    with reach.existing() as connection:
+        lines = str(connection.settings()["log_format"].value)
+        if reach.out.format is Format.JSON:
+            lines = "json"
+        silent = nullcontext(lambda _: None)  # lines for programs, also on a terminal
+        with silent if lines == "json" else reach.out.progress("Starting …") as tell:
+            lost = _run(connection, configured(lines), tell)
     if lost:
         reach.out.note("the scheduler ended by itself; the lines above tell why")
         raise typer.Exit(1)
+
+
+def _run(connection: Hub, log: Any, tell: Callable[[str], None]) -> bool:
+    """Run the scheduler until it is told to stop; whether it ended by itself."""
+    from headwater.operations import scheduler_of
+
+    scheduler, stop = scheduler_of(connection), threading.Event()
+    end = connection.subscribe(lambda event: _log(log, event))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    connection.start()
+    log.info("scheduler_started", hub=connection.name)
+    while not stop.wait(0.5) and scheduler.daemon.is_running:
+        tell(_doing(scheduler))
+    lost = not stop.is_set()
+    log.info("scheduler_stopping")
+    tell("Waiting for what runs …")
+    ended = connection.stop(drain=True)
+    end()
+    log.info("scheduler_stopped", drained=ended)
+    return lost
+
+
+def _doing(scheduler: Scheduler) -> str:
+    """What a scheduler does now, in one line."""
+    if not scheduler.daemon.leads:
+        return "Another scheduler leads …"
+    coordinator = scheduler.coordinator
+    queue = coordinator.dispatcher.queue
+    running, waiting = list(queue.running.values()), len(queue.queued)
+    if not running and not waiting:
+        tables = coordinator.metrics.value("headwater_stream_tables") or 0
+        return f"Watching {tables:.0f} stream tables …"
+    shown = ", ".join(str(entry.run.members[0]) for entry in running[:_SHOWN])
+    return f"{len(running)} run, {waiting} wait: {shown} …"
 
 
 def tick(
@@ -101,7 +138,9 @@ def tick(
     """
     reach = Reach.of(ctx, hub, form)
     with reach.existing() as connection, reach.out.progress("Looking for changes …") as tell:
-        end = connection.subscribe(lambda event: tell(f"Refreshing {event.table} …"))
+        end = connection.subscribe(
+            lambda event: None if event.table == "*" else tell(f"Refreshing {event.table} …")
+        )
         report = connection.tick()
         end()
     rows = [c for c in report.choices if every or c.refresh or c.reason_code == "UPSTREAM_FAILED"]
@@ -191,9 +230,9 @@ def graph(
     reach.out.document(text, {"drawing": text})
 
 
-def _log(log: object, event: Event) -> None:
+def _log(log: Any, event: Event) -> None:
     from headwater.observe.logs import line
 
     told = line(event)
     if told is not None:
-        log.info(told[0], **told[1])  # type: ignore[attr-defined]
+        log.info(told[0], **told[1])
