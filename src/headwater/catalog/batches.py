@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _B = tables.batches
 _COLUMNS = tuple(_B.columns.keys())
+_OF_HUB = select(_B).where(_B.c.hub == bindparam("of_hub"))
 
 _TIME_DIGITS, _ID_DIGITS = 12, 28  # of an id made by `core.ids.run_id`
 
@@ -116,7 +117,7 @@ class Batches:
     def open_ids(self, *, unseen_after: timedelta = UNSEEN_AFTER) -> frozenset[str]:
         """The batches that may still get writes; those of dead processes are forgotten."""
         with self._database.read() as connection:
-            found = connection.execute(select(_B).where(_B.c.hub == self._hub)).all()
+            found = connection.execute(_OF_HUB, {"of_hub": self._hub}).all()
             if not found:
                 return frozenset()
             now = self._database.now(connection)

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, delete, insert, or_, select
+from sqlalchemy import Connection, bindparam, delete, insert, or_, select
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw
@@ -31,6 +31,19 @@ KEPT_FULL = 20
 
 _PRUNE_EVERY = 32
 """One of so many refreshes, by chance, removes old costs: most should not pay for it."""
+
+_ADD = insert(_C)
+_OF_ALL = (
+    select(_C)
+    .where(
+        _C.c.hub == bindparam("of_hub"),
+        _C.c.stream_table_id == bindparam("this_table"),
+        _C.c.generation == bindparam("of_generation"),
+    )
+    .order_by(_C.c.is_full.desc(), _C.c.id.desc())
+    .limit(bindparam("most"))
+)
+_OF_LATE = _OF_ALL.where(or_(_C.c.is_full, _C.c.measured_at >= bindparam("since")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +103,15 @@ class Costs:
         self, stream_table_id: int, generation: int, since: datetime | None = None
     ) -> tuple[CostRow, ...]:
         """Refreshes of one definition, newest first: full ones of any age, deltas since then."""
-        query = (
-            select(_C)
-            .where(
-                _C.c.hub == self._hub,
-                _C.c.stream_table_id == stream_table_id,
-                _C.c.generation == generation,
-            )
-            .order_by(_C.c.is_full.desc(), _C.c.id.desc())
-            .limit(KEPT)
-        )
-        if since is not None:
-            query = query.where(or_(_C.c.is_full, _C.c.measured_at >= since))
+        this = {
+            "of_hub": self._hub,
+            "this_table": stream_table_id,
+            "of_generation": generation,
+            "since": since,
+            "most": KEPT,
+        }
         with self._database.read() as connection:
-            found = connection.execute(query).all()
+            found = connection.execute(_OF_ALL if since is None else _OF_LATE, this).all()
         return tuple(_read(row) for row in sorted(found, key=lambda r: r.id, reverse=True))
 
 
@@ -123,7 +131,7 @@ def add_cost(
         "delta_rows": outcome.delta_rows,
         **{name: getattr(cost, name) for name in Cost.__slots__},
     }
-    connection.execute(insert(_C).values(values))
+    connection.execute(_ADD, values)
     if os.urandom(1)[0] % _PRUNE_EVERY == 0:
         _prune(connection, run.stream_table_id)
 

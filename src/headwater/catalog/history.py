@@ -31,6 +31,22 @@ if TYPE_CHECKING:
 _H = tables.history
 _T = tables.stream_tables
 
+# What every refresh says to the catalog is built once: building a statement takes longer than it.
+_ADD = insert(_H)
+_RUNNING = select(_H).where(
+    _H.c.hub == bindparam("of_hub"),
+    _H.c.name == bindparam("called"),
+    _H.c.status == RunStatus.RUNNING,
+)
+_END = update(_H).where(_H.c.hub == bindparam("of_hub"), _H.c.run_id == bindparam("this_run"))
+_END_RUNNING = _END.where(_H.c.status == RunStatus.RUNNING)
+_STATE = (
+    select(_T.c.consecutive_errors, _T.c.status)
+    .where(_T.c.id == bindparam("this_table"), _T.c.generation == bindparam("of_generation"))
+    .with_for_update()
+)
+_UPDATE_TABLE = update(_T).where(_T.c.id == bindparam("this_table"))
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -89,7 +105,7 @@ class History:
             started = now or self._database.now(connection)
             run = Run(run_id(started, os.urandom(ENTROPY_BYTES)), row.id, row.generation, started)
             values = new_run(self._hub, row, run.run_id, initiated_by, started, tick)
-            connection.execute(insert(_H).values(values | {"status": RunStatus.RUNNING}))
+            connection.execute(_ADD, values | {"status": RunStatus.RUNNING})
         return run
 
     def finish(self, run: Run, outcome: Outcome, *, now: datetime | None = None) -> bool:
@@ -206,13 +222,9 @@ class History:
 
     def running(self, name: TableName) -> tuple[RunRow, ...]:
         """The runs of one stream table that have begun and not ended, whoever runs them."""
-        query = select(_H).where(
-            _H.c.hub == self._hub,
-            _H.c.name == str(name),
-            _H.c.status == RunStatus.RUNNING,
-        )
         with self._database.read() as connection:
-            return tuple(read_run(row) for row in connection.execute(query))
+            found = connection.execute(_RUNNING, {"of_hub": self._hub, "called": str(name)})
+            return tuple(read_run(row) for row in found)
 
     def reconcile(
         self,
@@ -258,18 +270,14 @@ class History:
         """Note the end of a run; one that was given up stays failed, unless it did publish."""
         duration = max(0.0, (ended - run.started_at).total_seconds() * 1000)
         known = {"status": status, "finished_at": ended, "duration_ms": duration}
-        this = update(_H).where(_H.c.hub == self._hub, _H.c.run_id == run.run_id)
-        if status is not RunStatus.COMPLETED:
-            this = this.where(_H.c.status == RunStatus.RUNNING)
-        connection.execute(this.values({**known, **values}))
+        end = _END if status is RunStatus.COMPLETED else _END_RUNNING
+        this = {"of_hub": self._hub, "this_run": run.run_id}
+        connection.execute(end, {**this, **known, **values})
 
     def _locked_state(self, connection: Connection, run: Run) -> tuple[int, Status] | None:
         """Errors in a row and status of the table of a run; None if gone or defined anew."""
-        found = connection.execute(
-            select(_T.c.consecutive_errors, _T.c.status)
-            .where(_T.c.id == run.stream_table_id, _T.c.generation == run.generation)
-            .with_for_update()
-        ).one_or_none()
+        this = {"this_table": run.stream_table_id, "of_generation": run.generation}
+        found = connection.execute(_STATE, this).one_or_none()
         if found is None:
             return None
         columns = ("run_id", "consecutive_errors", "status")
@@ -285,7 +293,7 @@ class History:
         was: Status,
         now: datetime,
     ) -> None:
-        connection.execute(update(_T).where(_T.c.id == run.stream_table_id).values(dict(values)))
+        connection.execute(_UPDATE_TABLE, {"this_table": run.stream_table_id, **values})
         if values.get("status", was) is not was:
             bump(connection, self._hub, now)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw, dump
@@ -31,6 +31,16 @@ class IntentStatus(StrEnum):
 
     PENDING = "PENDING"
     DONE = "DONE"
+
+
+_OPEN_AND_NEWEST = select(_I.c.id, _I.c.status, _I.c.members).where(
+    _I.c.hub == bindparam("of_hub"),
+    or_(
+        _I.c.status == IntentStatus.PENDING,
+        _I.c.id
+        == select(func.max(_I.c.id)).where(_I.c.hub == bindparam("of_hub")).scalar_subquery(),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +122,8 @@ class PublishIntents:
 
     def look(self) -> GroupsLook:
         """The groups that are being published, and the newest group of all."""
-        newest = select(func.max(_I.c.id)).where(_I.c.hub == self._hub).scalar_subquery()
-        query = select(_I.c.id, _I.c.status, _I.c.members).where(
-            _I.c.hub == self._hub, or_(_I.c.status == IntentStatus.PENDING, _I.c.id == newest)
-        )
         with self._database.read() as connection:
-            found = connection.execute(query).all()
+            found = connection.execute(_OPEN_AND_NEWEST, {"of_hub": self._hub}).all()
         if not found:
             return _NO_GROUPS
         raws = [Raw(_I.name, ("id", "status", "members"), row, "id") for row in found]

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from sqlalchemy import Connection, Executable, bindparam, or_, select, update
 
 from headwater.catalog import tables
 from headwater.catalog.codec import Raw
 from headwater.catalog.processes import ProcessIdentity
-from headwater.catalog.upsert import insert_row
+from headwater.catalog.upsert import insert_into
 from headwater.core.errors import RefreshConflict
 
 if TYPE_CHECKING:
@@ -25,6 +26,29 @@ if TYPE_CHECKING:
 
 _L = tables.leases
 _RELEASED = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_TOKEN = 1
+_BY_NAME = select(_L).where(_L.c.hub == bindparam("of_hub"), _L.c.name == bindparam("called"))
+_MINE = update(_L).where(
+    _L.c.hub == bindparam("of_hub"),
+    _L.c.name == bindparam("called"),
+    _L.c.owner == bindparam("held_by"),
+    _L.c.token == bindparam("with_token"),
+)
+_MINE_STILL = _MINE.where(_L.c.expires_at > bindparam("expired_from"))
+
+
+@cache
+def _taking(dialect: str) -> Executable:
+    """Takes a lease that nobody has, or that has expired, or whose holder is dead."""
+    statement = insert_into(dialect, _L)
+    holder = ("owner", "expires_at", "host", "pid", "process_started")
+    return statement.on_conflict_do_update(
+        index_elements=[_L.c.hub, _L.c.name],
+        set_={n: statement.excluded[n] for n in holder} | {"token": _L.c.token + 1},
+        where=or_(
+            _L.c.expires_at <= bindparam("free_from"), _L.c.token == bindparam("of_the_dead")
+        ),
+    ).returning(_L.c.token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +92,7 @@ class Leases:
         with self._database.write() as connection:
             at = now or self._database.now(connection)
             kept = connection.execute(
-                update(_L)
-                .where(self._mine(lease), _L.c.expires_at > at)
-                .values(expires_at=at + ttl)
+                _MINE_STILL, self._mine(lease) | {"expired_from": at, "expires_at": at + ttl}
             )
             if kept.rowcount != 1:
                 return None
@@ -79,9 +101,7 @@ class Leases:
     def release(self, lease: Lease) -> bool:
         """Give a lease back; False when it was not held any more. The token stays used."""
         with self._database.write() as connection:
-            freed = connection.execute(
-                update(_L).where(self._mine(lease)).values(expires_at=_RELEASED)
-            )
+            freed = connection.execute(_MINE, self._mine(lease) | {"expires_at": _RELEASED})
             return freed.rowcount == 1
 
     def holder(self, name: str, *, now: datetime | None = None) -> Lease | None:
@@ -123,33 +143,24 @@ class Leases:
             "pid": process.pid,
             "process_started": process.started,
         }
-        free = _L.c.expires_at <= at
         found = self._row(connection, name)
-        if found is not None and found[1].is_alive() is False:
-            free = or_(free, _L.c.token == found[0].token)
-        statement = insert_row(
-            self._database.dialect, _L, {"hub": self._hub, "name": name, "token": 1} | holder
-        )
-        upsert = statement.on_conflict_do_update(
-            index_elements=[_L.c.hub, _L.c.name],
-            set_=holder | {"token": _L.c.token + 1},
-            where=free,
-        )
-        token = connection.execute(upsert.returning(_L.c.token)).scalar_one_or_none()
+        is_dead = found is not None and found[1].is_alive() is False
+        free = {"free_from": at, "of_the_dead": found[0].token if found and is_dead else 0}
+        values = {"hub": self._hub, "name": name, "token": _FIRST_TOKEN, **holder, **free}
+        token = connection.execute(_taking(self._database.dialect), values).scalar_one_or_none()
         return None if token is None else int(token)
 
     def _row(self, connection: Connection, name: str) -> tuple[Lease, ProcessIdentity] | None:
-        query = select(_L).where(_L.c.hub == self._hub, _L.c.name == name)
-        row = connection.execute(query).one_or_none()
+        row = connection.execute(_BY_NAME, {"of_hub": self._hub, "called": name}).one_or_none()
         return None if row is None else _read(row)
 
-    def _mine(self, lease: Lease) -> ColumnElement[bool]:
-        return and_(
-            _L.c.hub == self._hub,
-            _L.c.name == lease.name,
-            _L.c.owner == lease.owner,
-            _L.c.token == lease.token,
-        )
+    def _mine(self, lease: Lease) -> dict[str, Any]:
+        return {
+            "of_hub": self._hub,
+            "called": lease.name,
+            "held_by": lease.owner,
+            "with_token": lease.token,
+        }
 
 
 def _read(row: Iterable[Any]) -> tuple[Lease, ProcessIdentity]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from headwater.catalog import tables
@@ -40,6 +40,12 @@ if TYPE_CHECKING:
 _T = tables.stream_tables
 _D = tables.dependencies
 _SELECT = select(_T)
+_BY_NAME = _SELECT.where(
+    _T.c.hub == bindparam("of_hub"),
+    _T.c.namespace == bindparam("in_namespace"),
+    _T.c.name == bindparam("called"),
+)
+_LOCKED_BY_NAME = _BY_NAME.with_for_update()
 _FEW = 1000
 """So many rows are asked for by number in one statement."""
 
@@ -251,10 +257,8 @@ class StreamTables:
     def _maybe(
         self, connection: Connection, name: TableName, *, lock: bool = False
     ) -> StreamTableRow | None:
-        query = _SELECT.where(
-            _T.c.hub == self._hub, _T.c.namespace == name.namespace, _T.c.name == name.name
-        )
-        row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+        this = {"of_hub": self._hub, "in_namespace": name.namespace, "called": name.name}
+        row = connection.execute(_LOCKED_BY_NAME if lock else _BY_NAME, this).one_or_none()
         return None if row is None else read_stream_table(row)
 
     def _one(

@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 8
 """How often a refused publish is tried again before the conflict is told."""
 
+SOON_SECONDS = 0.25
+"""A plan made so shortly before is not checked for newer versions of the sources: what it pinned is
+as exact, and a stream table that moved meanwhile refuses the publish."""
+
 _REFUSED_READS = (
     "Delete files are currently not supported in changelog scans",
     "is not a parent ancestor",
@@ -208,7 +212,8 @@ def _locked(
     run = runtime.store.history.begin(row, initiated_by=asked.initiated_by, tick=asked.tick)
     try:
         planned, pinned = plan
-        view = View.take(runtime)
+        is_young = row == before and time.perf_counter() - started < SOON_SECONDS
+        view = pinned.view if is_young else View.take(runtime)
         if view != pinned.view or row != before or pinned.conflicts:
             circle = planned.circle
             planned, pinned = _planned(runtime, row, view, asked, without, circle, run.run_id)

@@ -61,7 +61,7 @@ class JobCount:
     @property
     def total(self) -> int:
         """Jobs started so far."""
-        return len(self._context.statusTracker().getJobIdsForGroup(self._run_id))
+        return len(self._context._jsc.statusTracker().getJobIdsForGroup(self._run_id))
 
 
 @contextmanager

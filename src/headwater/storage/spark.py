@@ -12,6 +12,7 @@ import threading
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from headwater.core.errors import SparkLost, SparkUnavailable
 from headwater.storage import jvm, remote
@@ -207,6 +208,11 @@ class Engine:
         return self._root
 
 
+_KNOWN: WeakKeyDictionary[SparkSession, dict[str, str | None]] = WeakKeyDictionary()
+"""What sessions were found to have: each question to the JVM takes a call, and so does each answer.
+Settings that refreshes change are changed by `settings` alone."""
+
+
 @contextmanager
 def settings(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
     """Inside, the session has these settings; afterwards it has its own again."""
@@ -214,9 +220,14 @@ def settings(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
         with remote.settings(session, conf):
             yield
         return
-    before = {key: session.conf.get(key, None) for key in conf}
+    known = _KNOWN.setdefault(session, {})
+    for key in conf:
+        if key not in known:
+            known[key] = session.conf.get(key, None)
+    before = {key: known[key] for key, value in conf.items() if known[key] != value}
     try:
-        set_all(session, conf)
+        set_all(session, {key: conf[key] for key in before})
+        known.update({key: conf[key] for key in before})
         yield
     finally:
         for key, value in before.items():
@@ -224,6 +235,7 @@ def settings(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
                 session.conf.unset(key)
             else:
                 session.conf.set(key, value)
+        known.update(before)
 
 
 def set_all(session: SparkSession, conf: Mapping[str, str]) -> None:
