@@ -52,6 +52,7 @@ OPTIONS = (
     "sla",
     "tier",
     "append_only",
+    "sort_by",
     "diamond_consistency",
     "diamond_schedule_policy",
     "comment",
@@ -133,7 +134,7 @@ def change(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> None
         )
     if spec.query.strip() != row.spec.query.strip() or spec.unique_key != row.spec.unique_key:
         redefine(runtime, row, spec)
-    elif spec.refresh_mode is not row.spec.refresh_mode:
+    elif (spec.refresh_mode, spec.sort_by) != (row.spec.refresh_mode, row.spec.sort_by):
         resolved = resolve(runtime, spec.query, spec.unique_key)
         check_spec(spec, with_types(resolved, row.columns))
     values = {

@@ -14,6 +14,7 @@ from headwater.core.spec import Status
 from headwater.observe.events import WarningEvent
 from headwater.refresh.arms import dependency_graph
 from headwater.refresh.locks import table_lock
+from headwater.refresh.order import sort_key
 from headwater.refresh.pin import View
 from headwater.refresh.plan import current_frontier
 from headwater.storage import compact, write_mode
@@ -105,7 +106,7 @@ def _compacted(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -
     size = head.count("total-files-size") if head is not None else 0
     have = int(metadata.properties.get(TARGET_FILE_BYTES, LARGEST))
     wanted = file_bytes(size) if is_far(have, file_bytes(size)) else have
-    key = _sort_key(row, metadata)
+    key = sort_key(row, metadata)
     coarse = bool(key) and is_coarse(metadata, wanted)
     engine = runtime.engine
     if wanted != have:
@@ -115,12 +116,6 @@ def _compacted(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -
         return 0
     with engine.exclusive() as session:
         return compact.rewrite(engine, session, row.name, metadata, key, wanted)
-
-
-def _sort_key(row: StreamTableRow, metadata: TableMetadata) -> tuple[str, ...]:
-    """The columns that rows are found by; hidden ones count, they are what a merge looks for."""
-    stored = {f.name for f in metadata.current_schema.fields}
-    return tuple(c for c in row.layout.get("key", ()) if c in stored)
 
 
 def _expendable(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -> Expendable:

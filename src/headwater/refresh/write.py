@@ -13,7 +13,8 @@ from headwater.delta.program import STAGE_PREFIX, USING
 from headwater.refresh import among
 from headwater.refresh.conf import stage_conf, statement_conf, target_of, way_of, window_bytes
 from headwater.refresh.fill import Filling
-from headwater.refresh.outlook import WORTH_SKIPPING, changes_in
+from headwater.refresh.order import in_order, is_by_key
+from headwater.refresh.outlook import changes_in
 from headwater.refresh.plan import source_of
 from headwater.refresh.windows import (
     LIGHT_BYTES,
@@ -23,7 +24,6 @@ from headwater.refresh.windows import (
 from headwater.storage import target
 from headwater.storage.jobs import counted_jobs
 from headwater.storage.shared import shared_parts
-from headwater.storage.sizing import SORTED_FROM
 from headwater.storage.spark import settings
 from headwater.storage.stage import Stamp, Written, staged, staged_by, written
 
@@ -139,7 +139,7 @@ def _overwrite(
     have = target.columns_of(metadata) if metadata is not None else ()
     layout = resolved.layout
     columns = ", ".join(quote(c) for c in (*layout.visible, *layout.hidden))
-    query = _in_order(runtime, planned, resolved, query, fields or have)
+    query = in_order(runtime, planned, layout, query, fields or have)
     stages: tuple[tuple[str, str], ...] = ()
     if fields and fields != have:
         stages, query = ((WHOLE, query),), f"SELECT {columns} FROM {quote(WHOLE)}"
@@ -151,29 +151,6 @@ def _overwrite(
         _strategy_of(resolved.verdict.nodes),
         fields=fields if stages else (),
     )
-
-
-def _in_order(
-    runtime: Runtime, planned: Planned, resolved: Resolved, query: str, fields: Sequence[Field]
-) -> str:
-    """The rows of a large table in the order of its key, so that merges touch few files."""
-    layout, metadata = resolved.layout, runtime.tables.metadata(planned.table)
-    if layout.bag or metadata is None or metadata.partition_spec.fields:
-        return query
-    large = (
-        target_of(runtime, planned).rows >= SORTED_FROM
-        if planned.own is not None
-        else planned.outlook.source_bytes >= WORTH_SKIPPING
-    )
-    kinds = {f.name: f.type for f in fields}
-    order = [quote(c) for c in layout.key if _has_order(kinds.get(c))]
-    if not large or not order:
-        return query
-    return f"SELECT * FROM (\n{query}\n) ORDER BY {', '.join(order)}"
-
-
-def _has_order(kind: str | None) -> bool:
-    return kind is not None and not kind.startswith(("map", "array", "struct", "variant"))
 
 
 def _filling(
@@ -233,6 +210,8 @@ def apply(
                 if todo.source is None or parts.rows.get(todo.source) != 0:
                     known = _values(todo.statement, parts)
                     keys = [v for (stage, _), v in known.items() if stage == todo.source]
+                    if keys and not is_by_key(runtime.store.tables.get(planned.table)):
+                        keys = []  # neighbouring keys may lie in any file
                     way = way_of(todo.kind, before, keys, route.way)
                     conf = statement_conf(planned, todo.kind, way)
                     with settings(session, conf), staged(session, stamp):
