@@ -34,7 +34,7 @@ from headwater.refresh.definitions import (
 )
 from headwater.refresh.locks import table_lock
 from headwater.refresh.oracle import oracle
-from headwater.storage import target
+from headwater.storage import change_log, target
 from headwater.storage.sizing import file_bytes
 
 if TYPE_CHECKING:
@@ -164,6 +164,7 @@ def drop(runtime: Runtime, name: TableName, *, cascade: bool = False) -> list[Ta
             with _nobody_begins(runtime, table):
                 forget_unreadable(runtime, table)
                 runtime.engine.run(session, f"DROP TABLE IF EXISTS {table.sql(catalog)} PURGE")
+                change_log.drop(runtime.engine, session, runtime.tables, table)
                 runtime.store.tables.remove(table, among=doomed)
     return doomed
 

@@ -13,6 +13,7 @@ from headwater.delta.program import STAGE_PREFIX, USING
 from headwater.refresh import among
 from headwater.refresh.conf import stage_conf, statement_conf, target_of, way_of, window_bytes
 from headwater.refresh.fill import Filling
+from headwater.refresh.log_changes import log_changes
 from headwater.refresh.order import in_order, is_by_key
 from headwater.refresh.outlook import changes_in
 from headwater.refresh.plan import source_of
@@ -97,8 +98,20 @@ def statements(
     resolved: Resolved,
     run_id: str,
     fields: tuple[Field, ...] = (),
+    *,
+    logged: bool = False,
 ) -> Statements:
-    """The text of a refresh; `fields` are the columns of the stream table where they are anew."""
+    """The text of a refresh.
+
+    Args:
+        runtime: the hub's parts.
+        view: the tables as they are.
+        planned: the refresh.
+        resolved: its definition.
+        run_id: the run.
+        fields: the columns of the stream table where they are anew.
+        logged: the source of a MERGE is read again, to log what it changed.
+    """
     sources = {name: source_of(runtime, view, name) for name in resolved.sources}
     if planned.decision.is_full:
         filling = _filling(runtime, planned, sources, {}, run_id)
@@ -112,7 +125,7 @@ def statements(
     filling = _filling(runtime, planned, sources, reads.texts, run_id)
     stages = [(stage.name, stage.sql) for stage in program.stages]
     statement, source = program.statement, program.source
-    if program.using is not None and target_of(runtime, planned).is_large:
+    if program.using is not None and (logged or target_of(runtime, planned).is_large):
         stages.append((USING, program.using))
         statement = statement.replace(program.using, f"SELECT * FROM `{USING}`")
         source = USING
@@ -214,8 +227,11 @@ def apply(
                         keys = []  # neighbouring keys may lie in any file
                     way = way_of(todo.kind, before, keys, route.way)
                     conf = statement_conf(planned, todo.kind, way)
+                    statement = _told(todo.statement, known)
                     with settings(session, conf), staged(session, stamp):
-                        engine.run(session, _told(todo.statement, known))
+                        engine.run(session, statement)
+                    if stamp.log:
+                        log_changes(runtime, session, planned, stamp, statement)
         except HeadwaterError as error:
             _check_parent(runtime, planned, error)
             raise
