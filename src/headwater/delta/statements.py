@@ -109,7 +109,7 @@ def parts_of_merge(statement: str) -> tuple[str, str] | None:
     """The source of a MERGE and how its rows are matched; None for other statements.
 
     >>> parts_of_merge(Merge("SELECT 1 AS k", matched([("k", "k")], "x", {}), exp.true()).sql())
-    ('SELECT 1 AS k', 't.`k` <=> s.`k`')
+    ('SELECT 1 AS k', 't.`k` IS NOT DISTINCT FROM s.`k`')
     """
     found = _MERGE.match(statement)
     return (found["using"], found["on"]) if found is not None else None
