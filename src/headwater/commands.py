@@ -139,6 +139,7 @@ def _describe(hub: Hub, name: TableName) -> list[dict[str, str]]:
         "columns": ", ".join(f"{quote(column)} {kind}" for column, kind in row.columns),
         "unique_key": row.spec.unique_key,
         "partition_by": row.spec.partition_by,
+        "sort_by": row.spec.sort_by,
         "append_only": row.spec.append_only,
     }
     status = {f.name: getattr(shown, f.name) for f in fields(shown)}

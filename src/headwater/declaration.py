@@ -187,6 +187,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "tier": _tier,
     "unique_key": _distinct,
     "partition_by": _distinct,
+    "sort_by": _distinct,
     "append_only": _flag,
     "comment": _optional_text,
     "tags": _texts,

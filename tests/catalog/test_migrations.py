@@ -81,6 +81,7 @@ _NEW_ROWS = {
            VALUES ('default', '2026-01-01T00:00:00.000000+00:00', '{}', 1, 'h', 1)""",
     ],
     "0006": ["UPDATE hw_costs SET way = 'SEEK', files = 9, files_rewritten = 2"],
+    "0007": ["""UPDATE hw_stream_tables SET sort_by = '["a"]'"""],
 }
 """What each version of the schema can hold and the one before it could not."""
 

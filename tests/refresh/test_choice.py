@@ -30,13 +30,13 @@ def prepare(hub: headwater.Hub, **options: str) -> None:
     hub.create_stream_table("t", "SELECT g, SUM(x) AS s FROM src GROUP BY g", **options)
 
 
-def pretend(hub: headwater.Hub, *, ms_per_byte: float, full_ms: float) -> None:
+def pretend(hub: headwater.Hub, name: str = "t", *, ms_per_byte: float, full_ms: float) -> None:
     """Make the table an hour old, with a full refresh and eight deltas that took so long."""
     store = hub._runtime.store
-    row = store.tables.get(TableName.parse("t"))
+    row = store.tables.get(TableName.parse(name))
     now = hub._runtime.clock()
     with store.database.write() as connection:
-        connection.execute(text("DELETE FROM hw_costs"))
+        connection.execute(text("DELETE FROM hw_costs WHERE stream_table_id = :id"), {"id": row.id})
         old = (now - timedelta(hours=1)).isoformat(timespec="microseconds")
         connection.execute(text("UPDATE hw_stream_tables SET created_at = :old"), {"old": old})
     for i in range(9):
@@ -111,6 +111,19 @@ def test_modes(hub: headwater.Hub, mode: str, strict: bool | None, action: str) 
     hub.sql("INSERT INTO src VALUES (1000, 1, 1)")
     assert hub.refresh_stream_table("t", strict=strict).action == action
     check(hub, "t")
+
+
+@pytest.mark.parametrize("workers", [0, 4])
+def test_it_is_the_same_serially_and_in_parallel(hub: headwater.Hub, workers: int) -> None:
+    prepare(hub)
+    hub.create_stream_table("u", "SELECT g, COUNT(*) AS n FROM src GROUP BY g")
+    for name in ("t", "u"):
+        pretend(hub, name, ms_per_byte=100, full_ms=1000)
+    hub.set("max_parallel_workers", workers)
+    hub.sql("INSERT INTO src VALUES (1000, 1, 1)")
+    done = hub.refresh(["t", "u"])
+    assert [r.reason_code for r in done] == ["PREDICTED_COST_EXCEEDS_FULL"] * 2
+    check(hub, "t", "u")
 
 
 def test_everyday_changes_of_a_new_table_stay_deltas(hub: headwater.Hub) -> None:

@@ -24,6 +24,8 @@ REWRITES = "TOO_MUCH_REWRITTEN"
 REWRITTEN = SourceChange(
     "default.src", "MIXED", "changes", "CHANGES", "updates", None, 1_000_000, 20 * MB
 )
+EMPTIED = replace(REWRITTEN, total_rows=0)
+MANY = replace(CHANGED, changed_rows=5000)
 SMALL = replace(REWRITTEN, rewritten_bytes=MB)
 
 ASKED_FOR = [
@@ -86,6 +88,17 @@ CASES = [
         Action.FULL,
         "TOO_MUCH_CHANGED",
     ),
+    (replace(ACTIVE, changes=(MANY,), keys=4000), Action.FULL, "ALL_KEYS_CHANGED"),
+    (replace(ACTIVE, changes=(MANY,), keys=5001), Action.INCREMENTAL, "CHANGES"),
+    (replace(ACTIVE, changes=(MANY,)), Action.INCREMENTAL, "CHANGES"),
+    (replace(ACTIVE, changes=(MANY,), keys=4000, strict=True), Action.INCREMENTAL, "CHANGES"),
+    (
+        replace(ACTIVE, changes=(replace(MANY, changed_rows=999),), keys=10),
+        Action.INCREMENTAL,
+        "CHANGES",
+    ),
+    (replace(ACTIVE, changes=(EMPTIED,), source_bytes=0), Action.FULL, REWRITES),
+    (replace(ACTIVE, changes=(EMPTIED, CHANGED), source_bytes=0), Action.INCREMENTAL, "CHANGES"),
     (replace(ACTIVE, changes=(REWRITTEN,), source_bytes=20 * MB), Action.FULL, REWRITES),
     (replace(ACTIVE, changes=(REWRITTEN,), source_bytes=60 * MB), Action.INCREMENTAL, "CHANGES"),
     (replace(ACTIVE, changes=(SMALL,), source_bytes=MB), Action.INCREMENTAL, "CHANGES"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headwater.core.names import TableName
-from headwater.refresh import conf, windows, write
+from headwater.refresh import conf, order, windows
 from headwater.storage import shared
 from shared_spark import refresh
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(autouse=True)
 def at_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windows, "WORTH_SKIPPING", 0)
-    monkeypatch.setattr(write, "WORTH_SKIPPING", 0)
+    monkeypatch.setattr(order, "WORTH_SKIPPING", 0)
     monkeypatch.setattr(conf, "SMALL_TARGET_FILES", 0)
     monkeypatch.setattr(conf, "SMALL_TARGET_ROWS", 0)
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
+from headwater.core.names import TableName
 from headwater.observe.events import ScanEvent
+from headwater.refresh.scans import MOST_BYTES, SharedScans
+from headwater.refresh.windows import TINY_BYTES
+from headwater.sources.iceberg import IcebergSource
+from headwater.sources.source import How, Kind, Window
+from headwater.sql.lookup import SourceField
 from shared_spark import check
 
 if TYPE_CHECKING:
@@ -73,3 +80,34 @@ def test_a_column_that_changed_for_one_of_them_is_no_trouble_for_the_others(
     check(hub, "sums", "joined", "ranks")
     assert hub.refresh_stream_table("sums").action == "NO_DATA"
     assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("size", "union", "read", "pays"),
+    [
+        (TINY_BYTES, 50, 51, True),
+        (TINY_BYTES + 1, 50, 74, False),
+        (TINY_BYTES + 1, 50, 75, True),
+        (MOST_BYTES, 2, 20, True),
+        (MOST_BYTES + 1, 2, 20, False),
+    ],
+)
+def test_columns_are_put_together_only_where_that_pays(
+    hub: headwater.Hub, size: int, union: int, read: int, pays: bool
+) -> None:
+    """`read` columns that all readers use together, `union` that the shared scan would have."""
+    name = TableName.parse("src")
+    used = {f"c{i}": SourceField(f"c{i}", "int") for i in range(union)}
+    scans = SharedScans(hub._runtime, Counter(), {name: used}, Counter({name: read}))
+    window = Window(Kind.APPEND, How.APPEND, "APPENDS", "", planned_bytes=size)
+    source = IcebergSource(name, hub._runtime.tables, "hw")
+    assert scans._pays(source, window) is pays
+
+
+def test_one_scan_per_source_and_tick(hub: headwater.Hub) -> None:
+    seen = prepare(hub)
+    hub.sql("INSERT INTO src VALUES (100, 1, 7, 'b'), (101, 2, NULL, NULL)")
+    hub.tick()
+    check(hub, *NAMES)
+    assert [(e.table, e.readers, e.rows) for e in seen] == [("default.src", 4, 2)]
+    assert all(hub.refresh_stream_table(name).action == "NO_DATA" for name in NAMES)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headwater.core.frontier import SourceVersion
+from headwater.sources.change_log import LOGGED, entry
 from headwater.sources.metadata import TableMetadata, parse_metadata
 from headwater.sources.source import How, Kind
 from headwater.sources.window import (
@@ -133,3 +134,37 @@ def test_expired_start() -> None:
 def test_first_rows_with_an_expired_history() -> None:
     found = plan(table(START, START, START, first=3), None)
     assert (found.kind, found.how, found.path_known) == (Kind.APPEND, How.DIFFERENCE, False)
+
+
+def logged(log_id: str = "log", **counts: int) -> dict[str, str]:
+    """A commit of a merge that marked rows, with its changes in a log."""
+    marked = commit("overwrite", added_records=1, added_delete_files=1, **counts)
+    return {**marked, LOGGED: entry(log_id, "run")}
+
+
+@pytest.mark.parametrize(
+    ("commits", "log_id", "how"),
+    [
+        ([logged()], "log", How.LOG),
+        (
+            [logged(), logged(), commit("replace"), commit("append", added_records=1)],
+            "log",
+            How.LOG,
+        ),
+        ([logged()], None, How.DIFFERENCE),
+        ([logged()], "another", How.DIFFERENCE),
+        ([logged(), logged("another")], "log", How.DIFFERENCE),
+        ([logged(), commit("overwrite", added_delete_files=1)], "log", How.DIFFERENCE),
+        ([logged(), {**logged(), "operation": "append"}], "log", How.DIFFERENCE),
+        ([commit("append", added_records=1, total_delete_files=1)], "log", How.APPEND),
+    ],
+)
+def test_a_change_log_is_read_where_it_has_every_commit(
+    commits: list[dict[str, str]], log_id: str | None, how: How
+) -> None:
+    metadata = table(START, *commits)
+    ends = (SourceVersion("u", 1, 0), SourceVersion("u", metadata.current_snapshot_id, 0))
+    columns = [SourceField("id", "bigint")]
+    assert plan_window(metadata, *ends, columns, log_id=log_id).how is how
+    without = frozenset({How.CHANGES})
+    assert plan_window(metadata, *ends, columns, without, log_id).how is not How.LOG

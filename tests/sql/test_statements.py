@@ -116,6 +116,7 @@ AS
             ("REFRESH_MODE immediate", "refresh_mode", "IMMEDIATE"),
             ("TIER 'Frozen'", "tier", "frozen"),
             ("UNIQUE_KEY = (a)", "unique_key", ("a",)),
+            ("SORTED BY (a, `b c`)", "sort_by", ("a", "b c")),
             ("PARTITION BY (a, truncate(10, b))", "partition_by", ("a", "truncate(10, b)")),
             ("APPEND_ONLY = false", "append_only", False),
             ("APPEND_ONLY = true", "append_only", True),

@@ -22,7 +22,7 @@ MUCH, LITTLE = [20.0 * MIB] * 3, [1.0 * MIB] * 3
 
 
 @pytest.mark.parametrize(
-    ("properties", "has_followers", "rewritten", "mode", "reason"),
+    ("properties", "has_subscribers", "rewritten", "mode", "reason"),
     [
         ({}, False, [], COPY, ""),
         ({}, False, MUCH[:2], COPY, ""),
@@ -30,7 +30,7 @@ MUCH, LITTLE = [20.0 * MIB] * 3, [1.0 * MIB] * 3
         ({}, False, MUCH + LITTLE, MARK, "merges write 20 MiB again"),
         ({}, True, MUCH, COPY, ""),
         ({MERGE_MODE: MARK.value}, False, LITTLE, MARK, ""),
-        ({MERGE_MODE: MARK.value}, True, MUCH, COPY, "its changes are read by others"),
+        ({MERGE_MODE: MARK.value}, True, MUCH, COPY, "it has subscribers"),
         ({FIXED: COPY.value}, False, MUCH, COPY, ""),
         ({FIXED: MARK.value}, True, [], MARK, f"the table property {FIXED} says so"),
         ({FIXED: "sometimes"}, False, MUCH, MARK, "merges write 20 MiB again"),
@@ -38,12 +38,12 @@ MUCH, LITTLE = [20.0 * MIB] * 3, [1.0 * MIB] * 3
 )
 def test_choice(
     properties: dict[str, str],
-    has_followers: bool,
+    has_subscribers: bool,
     rewritten: list[float],
     mode: WriteMode,
     reason: str,
 ) -> None:
-    chosen = choose(properties, has_followers=has_followers, rewritten=rewritten)
+    chosen = choose(properties, has_subscribers=has_subscribers, rewritten=rewritten)
     assert (chosen.mode, chosen.reason) == (mode, reason)
     assert (FORMAT in chosen.properties()) == (mode is MARK)
 
@@ -95,8 +95,14 @@ def test_a_table_is_turned_and_back(hub: headwater.Hub, monkeypatch: pytest.Monk
     refresh(hub, "turned", "sums")
     (row,) = hub.maintain("turned")
     assert (row.delete_files_before > 0, row.delete_files_after) == (True, 0)
-    assert "its changes are read by others" in row.reason
-    assert properties_of(hub, "turned")[MERGE_MODE] == COPY.value
+    assert properties_of(hub, "turned")[MERGE_MODE] == MARK.value, "readers have the change log"
     change(hub, 5)
+    assert "by log" in refresh(hub, "turned", "sums")[1].reason
+
+    hub.sql(f"ALTER TABLE turned SET TBLPROPERTIES ('{FIXED}' = '{COPY.value}')")
+    (row,) = hub.maintain("turned")
+    assert f"copy-on-write from now on: the table property {FIXED} says so" in row.reason
+    assert properties_of(hub, "turned")[MERGE_MODE] == COPY.value
+    change(hub, 6)
     refresh(hub, "turned", "sums")
     check(hub, "turned", "sums")

@@ -263,6 +263,7 @@ def _read_spec(raw: Raw) -> StreamTableSpec:
         tier=raw.optional_choice("tier", Tier),
         unique_key=raw.strings("unique_key"),
         partition_by=raw.strings("partition_by"),
+        sort_by=raw.strings("sort_by"),
         append_only=raw.boolean("append_only"),
         diamond_consistency=raw.string("diamond_consistency"),
         diamond_schedule_policy=raw.string("diamond_schedule_policy"),

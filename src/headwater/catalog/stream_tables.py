@@ -72,10 +72,11 @@ _DECLARATION = _DEFINITION | {
     "diamond_schedule_policy",
     "comment",
     "tags",
+    "sort_by",
     "incremental",
     "downstream_publication",
 }
-_DOCUMENTS = {"layout", "columns", "definition", "unique_key", "partition_by", "tags"}
+_DOCUMENTS = {"layout", "columns", "definition", "unique_key", "partition_by", "sort_by", "tags"}
 
 
 class Changes(TypedDict, total=False):
@@ -88,6 +89,7 @@ class Changes(TypedDict, total=False):
     definition: Mapping[str, Any]
     unique_key: tuple[str, ...]
     partition_by: tuple[str, ...]
+    sort_by: tuple[str, ...]
     append_only: bool
     schedule: str
     refresh_mode: RefreshMode
@@ -333,6 +335,7 @@ def _initial_values(new: NewStreamTable) -> dict[str, Any]:
             "freshness_deadline_ms": new.freshness_deadline_ms,
             "unique_key": spec.unique_key,
             "partition_by": spec.partition_by,
+            "sort_by": spec.sort_by,
             "append_only": spec.append_only,
             "diamond_consistency": spec.diamond_consistency,
             "diamond_schedule_policy": spec.diamond_schedule_policy,

@@ -32,7 +32,7 @@ from sqlalchemy import (
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
-HEAD = "0006"
+HEAD = "0007"
 """The newest migration: what this package needs the database to be at."""
 
 VERSION_TABLE = "hw_schema_version"
@@ -151,6 +151,7 @@ stream_tables = Table(
     Column("created_at", Timestamp, nullable=False),
     Column("updated_at", Timestamp, nullable=False),
     Column("downstream_publication", String(300)),
+    Column("sort_by", Text, nullable=False, server_default="[]"),
     UniqueConstraint("hub", "namespace", "name", name="hw_stream_tables_name"),
     sqlite_autoincrement=True,
 )

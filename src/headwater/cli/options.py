@@ -58,6 +58,10 @@ PartitionOption = Annotated[
     list[str] | None,
     typer.Option("--partition-by", metavar="COLUMN", help="A column or transform; repeat it."),
 ]
+SortOption = Annotated[
+    list[str] | None,
+    typer.Option("--sort-by", metavar="COLUMN", help="A column rows are sorted by; repeat it."),
+]
 CommentOption = Annotated[str | None, typer.Option(metavar="TEXT", help="What the table is for.")]
 TagOption = Annotated[
     list[str] | None, typer.Option("--tag", metavar="WORD", help="A tag; repeat it.")

@@ -52,7 +52,8 @@ class TableName:
 
     def check_creatable(self) -> TableName:
         """Refuse names that a stream table must not have."""
-        if self.namespace in _RESERVED_NAMESPACES or self.name.startswith(HIDDEN_PREFIX):
+        hidden = self.namespace.startswith(HIDDEN_PREFIX) or self.name.startswith(HIDDEN_PREFIX)
+        if hidden or self.namespace in _RESERVED_NAMESPACES:
             raise InvalidName(str(self), reserved=True)
         if not (_PART.fullmatch(self.namespace) and _PART.fullmatch(self.name)):
             raise InvalidName(str(self))

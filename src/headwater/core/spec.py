@@ -93,6 +93,7 @@ class StreamTableSpec:
     tier: Tier | None = None
     unique_key: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
+    sort_by: tuple[str, ...] = ()
     append_only: bool = False
     diamond_consistency: str = "atomic"
     diamond_schedule_policy: str = "fastest"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -97,6 +98,21 @@ class Merge:
                 f"VALUES (\n  {values}\n)"
             )
         return "\n".join(lines)
+
+
+_MERGE = re.compile(
+    r"\AMERGE INTO .* AS t\nUSING \(\n(?P<using>.*)\n\) AS s\nON (?P<on>[^\n]*)\nWHEN ", re.DOTALL
+)
+
+
+def parts_of_merge(statement: str) -> tuple[str, str] | None:
+    """The source of a MERGE and how its rows are matched; None for other statements.
+
+    >>> parts_of_merge(Merge("SELECT 1 AS k", matched([("k", "k")], "x", {}), exp.true()).sql())
+    ('SELECT 1 AS k', 't.`k` IS NOT DISTINCT FROM s.`k`')
+    """
+    found = _MERGE.match(statement)
+    return (found["using"], found["on"]) if found is not None else None
 
 
 def insert_into(columns: Sequence[str], query: str) -> str:

@@ -18,6 +18,9 @@ MIN_ROWS_FOR_RATIO = 100_000
 MIN_ROWS_BY_KEY = 10_000
 """The same where each changed row makes all rows of its key be computed again."""
 
+MIN_ROWS_FOR_KEYS = 1_000
+"""Fewer changed rows are never taken for a change of all keys."""
+
 MIN_BYTES_FOR_RATIO = 1024 * 1024
 """Below this size the windows of rewritten files are read at once."""
 
@@ -70,6 +73,8 @@ class Situation:
         clock_moved: a temporal filter may let rows in or out although no source changed.
         max_change_ratio: share of a source above which a full refresh is cheaper.
         by_key: a changed row makes all rows of its key be computed again.
+        keys: rows that are stored, where changed rows make their keys be computed again: no more
+            keys than that; None elsewhere.
         source_bytes: size of all sources: what a full refresh reads.
         delta_reads: bytes of tables that the delta reads whole, for each time it does.
         full_reads: the same of the query itself; 0 where both are not worth comparing.
@@ -90,6 +95,7 @@ class Situation:
     clock_moved: bool = False
     max_change_ratio: float = 0.15
     by_key: bool = False
+    keys: int | None = None
     source_bytes: int = 0
     delta_reads: int = 0
     full_reads: int = 0
@@ -200,7 +206,7 @@ def _predicted(now: Situation) -> Decision | None:
 
 
 def _fixed_limits(now: Situation) -> Decision | None:
-    return _ratio(now) or _rewritten(now) or _reads_more(now)
+    return _ratio(now) or _all_keys(now) or _rewritten(now) or _reads_more(now)
 
 
 def _ratio(now: Situation) -> Decision | None:
@@ -220,11 +226,25 @@ def _ratio(now: Situation) -> Decision | None:
     return None
 
 
+def _all_keys(now: Situation) -> Decision | None:
+    """Where as many rows changed as there are keys, computing those again is computing all."""
+    changed = sum(change.changed_rows or 0 for change in now.changes)
+    if now.keys is None or changed < max(MIN_ROWS_FOR_KEYS, now.keys):
+        return None
+    return Decision(
+        Action.FULL,
+        "ALL_KEYS_CHANGED",
+        f"{changed:,} rows changed and their keys are computed again: the stream table has no more "
+        f"than {now.keys:,}",
+    )
+
+
 def _rewritten(now: Situation) -> Decision | None:
     """Rewritten files are read twice and netted row by row; a full refresh reads them once."""
     read = sum(change.rewritten_bytes for change in now.changes)
     limit = max(MIN_BYTES_FOR_RATIO, now.source_bytes * now.max_change_ratio * COPIES)
-    if not now.source_bytes or read <= limit:
+    emptied = all(change.total_rows == 0 for change in now.changes)
+    if read <= limit or not (now.source_bytes or emptied):
         return None
     return Decision(
         Action.FULL,

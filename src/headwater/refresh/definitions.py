@@ -226,12 +226,13 @@ def check_spec(spec: StreamTableSpec, resolved: Resolved) -> None:
             f"{spec.name} reads itself", hint="read the sources it is made from instead"
         )
     visible = {name.lower() for name, _ in resolved.definition.output}
-    for column in spec.unique_key:
-        if column.lower() not in visible:
-            raise InvalidOption(
-                f"unique_key: no column {column!r} in the result",
-                hint=f"use columns of the result: {', '.join(sorted(visible))}",
-            )
+    for option in ("unique_key", "sort_by"):
+        for column in getattr(spec, option):
+            if column.lower() not in visible:
+                raise InvalidOption(
+                    f"{option}: no column {column!r} in the result",
+                    hint=f"use columns of the result: {', '.join(sorted(visible))}",
+                )
     if spec.refresh_mode is RefreshMode.IMMEDIATE:
         raise InvalidOption(
             "refresh mode IMMEDIATE is not available yet",

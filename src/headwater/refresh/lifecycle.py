@@ -34,7 +34,7 @@ from headwater.refresh.definitions import (
 )
 from headwater.refresh.locks import table_lock
 from headwater.refresh.oracle import oracle
-from headwater.storage import target
+from headwater.storage import change_log, target
 from headwater.storage.sizing import file_bytes
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ OPTIONS = (
     "sla",
     "tier",
     "append_only",
+    "sort_by",
     "diamond_consistency",
     "diamond_schedule_policy",
     "comment",
@@ -133,7 +134,7 @@ def change(runtime: Runtime, row: StreamTableRow, spec: StreamTableSpec) -> None
         )
     if spec.query.strip() != row.spec.query.strip() or spec.unique_key != row.spec.unique_key:
         redefine(runtime, row, spec)
-    elif spec.refresh_mode is not row.spec.refresh_mode:
+    elif (spec.refresh_mode, spec.sort_by) != (row.spec.refresh_mode, row.spec.sort_by):
         resolved = resolve(runtime, spec.query, spec.unique_key)
         check_spec(spec, with_types(resolved, row.columns))
     values = {
@@ -163,6 +164,7 @@ def drop(runtime: Runtime, name: TableName, *, cascade: bool = False) -> list[Ta
             with _nobody_begins(runtime, table):
                 forget_unreadable(runtime, table)
                 runtime.engine.run(session, f"DROP TABLE IF EXISTS {table.sql(catalog)} PURGE")
+                change_log.drop(runtime.engine, session, runtime.tables, table)
                 runtime.store.tables.remove(table, among=doomed)
     return doomed
 

@@ -14,9 +14,11 @@ from headwater.core.spec import Status
 from headwater.observe.events import WarningEvent
 from headwater.refresh.arms import dependency_graph
 from headwater.refresh.locks import table_lock
+from headwater.refresh.order import sort_key
 from headwater.refresh.pin import View
 from headwater.refresh.plan import current_frontier
-from headwater.storage import compact, write_mode
+from headwater.sources.change_log import log_of
+from headwater.storage import change_log, compact, write_mode
 from headwater.storage.expire import Expendable, expendable, is_coarse, is_scattered
 from headwater.storage.head import read_head
 from headwater.storage.sizing import LARGEST, TARGET_FILE_BYTES, file_bytes, is_far
@@ -69,6 +71,9 @@ def _maintained(runtime: Runtime, row: StreamTableRow) -> MaintenanceRow:
         if gone.all:
             with engine.exclusive() as session:
                 compact.expire(engine, session, row.name, gone.all)
+        if runtime.tables.exists(log_of(row.name)):
+            with engine.exclusive() as session:
+                change_log.forget(engine, session, runtime.tables, row.name, _young_ms(runtime))
         after = runtime.tables.metadata(row.name)
     if not rewritten and not gone.all and not reason:
         reason = "there was nothing to do"
@@ -81,8 +86,7 @@ def _write_mode(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) 
     size = head.count("total-files-size") if head is not None else 0
     choice = write_mode.choose(
         metadata.properties,
-        has_followers=row.downstream_publication is not None
-        or bool(dependency_graph(runtime).downstream([row.name]) - {row.name}),
+        has_subscribers=row.downstream_publication is not None,
         rewritten=[
             size * cost.files_rewritten / cost.files
             for cost in (found.cost for found in runtime.store.costs.of(row.id, row.generation))
@@ -105,7 +109,7 @@ def _compacted(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -
     size = head.count("total-files-size") if head is not None else 0
     have = int(metadata.properties.get(TARGET_FILE_BYTES, LARGEST))
     wanted = file_bytes(size) if is_far(have, file_bytes(size)) else have
-    key = _sort_key(row, metadata)
+    key = sort_key(row, metadata)
     coarse = bool(key) and is_coarse(metadata, wanted)
     engine = runtime.engine
     if wanted != have:
@@ -117,21 +121,19 @@ def _compacted(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -
         return compact.rewrite(engine, session, row.name, metadata, key, wanted)
 
 
-def _sort_key(row: StreamTableRow, metadata: TableMetadata) -> tuple[str, ...]:
-    """The columns that rows are found by; hidden ones count, they are what a merge looks for."""
-    stored = {f.name for f in metadata.current_schema.fields}
-    return tuple(c for c in row.layout.get("key", ()) if c in stored)
-
-
 def _expendable(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -> Expendable:
     if row.downstream_publication is not None:
         return Expendable((), ())
-    young = runtime.clock() - READ_FOR
     return expendable(
         metadata,
         needed=needed_versions(runtime, row, metadata),
-        young_ms=int(young.timestamp() * 1000),
+        young_ms=_young_ms(runtime),
     )
+
+
+def _young_ms(runtime: Runtime) -> int:
+    """The instant since which snapshots are young."""
+    return int((runtime.clock() - READ_FOR).timestamp() * 1000)
 
 
 def needed_versions(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) -> set[int]:

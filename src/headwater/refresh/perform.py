@@ -17,6 +17,7 @@ from headwater.observe.events import RefreshEvent, StageEvent, WarningEvent
 from headwater.refresh import stages as stage
 from headwater.refresh.definitions import resolved_for
 from headwater.refresh.lifecycle import reinitialize
+from headwater.refresh.log_changes import is_logged, log_entry
 from headwater.refresh.outlook import measured
 from headwater.refresh.past_merges import routed
 from headwater.refresh.pin import View
@@ -98,7 +99,8 @@ def stage_run(
             decision=planned.decision,
         )
     resolved = resolved_for(runtime, row)
-    todo = statements(runtime, view, planned, resolved, run.run_id, fields)
+    logged = is_logged(runtime, planned)
+    todo = statements(runtime, view, planned, resolved, run.run_id, fields, logged=logged)
     stamp = Stamp(
         run_id=run.run_id,
         frontier=planned.new.to_json(),
@@ -108,6 +110,7 @@ def stage_run(
         apply=todo.kind.value,
         reason_code=planned.decision.reason_code,
         reason=planned.decision.reason,
+        log=log_entry(runtime, planned, todo.statement, run.run_id) if logged else "",
     )
     _tell(runtime, row, run, stage.COMPILE, "end")
     _tell(runtime, row, run, stage.APPLY, "start")

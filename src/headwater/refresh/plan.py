@@ -106,6 +106,7 @@ def plan_refresh(
         clock_moved=stored.uses_clock and old is not None and old.clock != clock,
         max_change_ratio=float(runtime.setting("differential_max_change_ratio")),
         by_key=row.layout.get("kind") == LayoutKind.REPLACE.value,
+        keys=_keys(row, head),
         source_bytes=ahead.source_bytes,
         strict=_is_strict(row, strict=strict),
     )
@@ -136,6 +137,14 @@ def plan_refresh(
     )
     tell(DECIDE, "end")
     return planned, pinned
+
+
+def _keys(row: StreamTableRow, head: Head) -> int | None:
+    """How many keys there can be, where all rows of a changed key are computed again."""
+    again = (LayoutKind.REPLACE.value, LayoutKind.KEYED.value)
+    if head.own is None or row.layout.get("kind") not in again:
+        return None
+    return head.own.count("total-records")
 
 
 def _whole_reads(

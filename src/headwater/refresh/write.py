@@ -13,7 +13,9 @@ from headwater.delta.program import STAGE_PREFIX, USING
 from headwater.refresh import among
 from headwater.refresh.conf import stage_conf, statement_conf, target_of, way_of, window_bytes
 from headwater.refresh.fill import Filling
-from headwater.refresh.outlook import WORTH_SKIPPING, changes_in
+from headwater.refresh.log_changes import log_changes
+from headwater.refresh.order import in_order, is_by_key
+from headwater.refresh.outlook import changes_in
 from headwater.refresh.plan import source_of
 from headwater.refresh.windows import (
     LIGHT_BYTES,
@@ -23,7 +25,6 @@ from headwater.refresh.windows import (
 from headwater.storage import target
 from headwater.storage.jobs import counted_jobs
 from headwater.storage.shared import shared_parts
-from headwater.storage.sizing import SORTED_FROM
 from headwater.storage.spark import settings
 from headwater.storage.stage import Stamp, Written, staged, staged_by, written
 
@@ -97,8 +98,20 @@ def statements(
     resolved: Resolved,
     run_id: str,
     fields: tuple[Field, ...] = (),
+    *,
+    logged: bool = False,
 ) -> Statements:
-    """The text of a refresh; `fields` are the columns of the stream table where they are anew."""
+    """The text of a refresh.
+
+    Args:
+        runtime: the hub's parts.
+        view: the tables as they are.
+        planned: the refresh.
+        resolved: its definition.
+        run_id: the run.
+        fields: the columns of the stream table where they are anew.
+        logged: the source of a MERGE is read again, to log what it changed.
+    """
     sources = {name: source_of(runtime, view, name) for name in resolved.sources}
     if planned.decision.is_full:
         filling = _filling(runtime, planned, sources, {}, run_id)
@@ -112,7 +125,7 @@ def statements(
     filling = _filling(runtime, planned, sources, reads.texts, run_id)
     stages = [(stage.name, stage.sql) for stage in program.stages]
     statement, source = program.statement, program.source
-    if program.using is not None and target_of(runtime, planned).is_large:
+    if program.using is not None and (logged or target_of(runtime, planned).is_large):
         stages.append((USING, program.using))
         statement = statement.replace(program.using, f"SELECT * FROM `{USING}`")
         source = USING
@@ -139,7 +152,7 @@ def _overwrite(
     have = target.columns_of(metadata) if metadata is not None else ()
     layout = resolved.layout
     columns = ", ".join(quote(c) for c in (*layout.visible, *layout.hidden))
-    query = _in_order(runtime, planned, resolved, query, fields or have)
+    query = in_order(runtime, planned, layout, query, fields or have)
     stages: tuple[tuple[str, str], ...] = ()
     if fields and fields != have:
         stages, query = ((WHOLE, query),), f"SELECT {columns} FROM {quote(WHOLE)}"
@@ -151,29 +164,6 @@ def _overwrite(
         _strategy_of(resolved.verdict.nodes),
         fields=fields if stages else (),
     )
-
-
-def _in_order(
-    runtime: Runtime, planned: Planned, resolved: Resolved, query: str, fields: Sequence[Field]
-) -> str:
-    """The rows of a large table in the order of its key, so that merges touch few files."""
-    layout, metadata = resolved.layout, runtime.tables.metadata(planned.table)
-    if layout.bag or metadata is None or metadata.partition_spec.fields:
-        return query
-    large = (
-        target_of(runtime, planned).rows >= SORTED_FROM
-        if planned.own is not None
-        else planned.outlook.source_bytes >= WORTH_SKIPPING
-    )
-    kinds = {f.name: f.type for f in fields}
-    order = [quote(c) for c in layout.key if _has_order(kinds.get(c))]
-    if not large or not order:
-        return query
-    return f"SELECT * FROM (\n{query}\n) ORDER BY {', '.join(order)}"
-
-
-def _has_order(kind: str | None) -> bool:
-    return kind is not None and not kind.startswith(("map", "array", "struct", "variant"))
 
 
 def _filling(
@@ -233,10 +223,15 @@ def apply(
                 if todo.source is None or parts.rows.get(todo.source) != 0:
                     known = _values(todo.statement, parts)
                     keys = [v for (stage, _), v in known.items() if stage == todo.source]
+                    if keys and not is_by_key(runtime.store.tables.get(planned.table)):
+                        keys = []  # neighbouring keys may lie in any file
                     way = way_of(todo.kind, before, keys, route.way)
                     conf = statement_conf(planned, todo.kind, way)
+                    statement = _told(todo.statement, known)
                     with settings(session, conf), staged(session, stamp):
-                        engine.run(session, _told(todo.statement, known))
+                        engine.run(session, statement)
+                    if stamp.log:
+                        log_changes(runtime, session, planned, stamp, statement)
         except HeadwaterError as error:
             _check_parent(runtime, planned, error)
             raise

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import PlanBug, SourceMissing, VersionExpired
-from headwater.core.names import WEIGHT, quote
+from headwater.core.names import WEIGHT, literal, quote
+from headwater.sources.change_log import ATTEMPT, LOGGED, attempt_of, log_of
 from headwater.sources.schema import empty_rows, projection, renamed_projection, same_columns
 from headwater.sources.source import How, Kind, Window
 from headwater.sources.window import plan_window
@@ -72,12 +73,14 @@ class IcebergSource:
     ) -> Window:
         """The changes after `since`, up to `until`."""
         metadata = self._metadata()
-        plan = plan_window(metadata, since, until, columns, without)
+        log_id = self._log_id(metadata, columns)
+        plan = plan_window(metadata, since, until, columns, without, log_id)
         ends = (since.snapshot_id, until.snapshot_id)
         sql = self._sql(plan, metadata, ends, until.schema_id, [c.name for c in columns])
         commits = [s for s in plan.covered if s.operation != "replace"]
         end = metadata.snapshot(until.snapshot_id)
-        reads_newest = plan.how is How.CHANGES or (plan.how is How.APPEND and ends[0] is not None)
+        along = (How.APPEND, How.CHANGES, How.LOG)
+        reads_newest = plan.how in along and ends[0] is not None
         return Window(
             kind=plan.kind,
             how=plan.how,
@@ -99,6 +102,18 @@ class IcebergSource:
             schema_id=metadata.current_schema_id if reads_newest else None,
             columns=tuple(c.name for c in columns),
         )
+
+    def _log_id(self, metadata: TableMetadata, columns: Sequence[UsedColumn]) -> str | None:
+        """The identity of the change log, if there is one that has the columns as they are."""
+        if not any(LOGGED in s.summary for s in metadata.snapshots):
+            return None
+        log = self._tables.metadata(log_of(self.name))
+        if log is None:
+            return None
+        have, want = log.current_schema, metadata.current_schema
+        pairs = [(have.field(c.name), want.field(c.name)) for c in columns]
+        fits = all(a is not None and b is not None and a.type == b.type for a, b in pairs)
+        return log.table_uuid if fits else None
 
     def _metadata(self) -> TableMetadata:
         metadata = self._tables.metadata(self.name)
@@ -132,10 +147,23 @@ class IcebergSource:
             raise PlanBug(f"{self.name}: a window by {plan.how} lacks columns of {list(names)}")
         options = f"WITH (`start-snapshot-id` = '{ends[0]}', `end-snapshot-id` = '{ends[1]}')"
         table = self.name.sql(self._catalog)
+        appended = f"SELECT {', '.join([*items, _weight('1')])} FROM {table} {options}"
         if plan.how is How.APPEND:
-            return f"(SELECT {', '.join([*items, _weight('1')])} FROM {table} {options})"
+            return f"({appended})"
+        if plan.how is How.LOG:
+            return self._logged(plan, names, appended)
         sign = "1" if plan.kind is Kind.APPEND else "IF(`_change_type` = 'INSERT', 1, -1)"
         return f"(SELECT {', '.join([*items, _weight(sign)])} FROM {table}.`changes` {options})"
+
+    def _logged(self, plan: Plan, names: Sequence[str], appended: str) -> str:
+        """Rows of the attempts that were published, and those of commits that only add rows."""
+        attempts = (attempt_of(s) for s in plan.covered if s.operation != "append")
+        listed = ", ".join(literal(a) for a in attempts if a is not None)
+        columns = ", ".join(quote(c) for c in (*names, WEIGHT))
+        log = log_of(self.name).sql(self._catalog)
+        text = f"SELECT {columns} FROM {log} WHERE {quote(ATTEMPT)} IN ({listed})"
+        adds = any(s.operation == "append" for s in plan.covered)
+        return f"({text} UNION ALL {appended})" if adds else f"({text})"
 
     def _difference(
         self,
@@ -186,6 +214,9 @@ def _planned_bytes(
         return 0
     if plan.how is How.APPEND and ends[0] is not None:
         return sum(s.count("added-files-size") for s in commits)
+    if plan.how is How.LOG:
+        # A merge that marks rows writes the new ones only; the log has the old ones too.
+        return 2 * sum(s.count("added-files-size") for s in commits)
     if plan.how is How.CHANGES:
         return sum(s.count("added-files-size") + s.count("removed-files-size") for s in commits)
     read = ends if plan.how is How.DIFFERENCE else ends[1:]

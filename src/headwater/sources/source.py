@@ -31,6 +31,7 @@ class How(StrEnum):
     NONE = "none"
     APPEND = "append"
     CHANGES = "changes"
+    LOG = "log"
     DIFFERENCE = "difference"
     FULL = "full"
 
@@ -92,7 +93,8 @@ class Window:
         schema_change: set when a used column changed; then kind is GAP.
         columns: the used columns, as `sql` names them.
         schema_id: the table's schema `sql` was written for when it reads with the newest one
-            (`append`, `changes`). Another current schema at the time of the read makes it stale.
+            (`append`, `changes`, `log`). Another current schema at the time of the read makes it
+            stale.
     """
 
     kind: Kind

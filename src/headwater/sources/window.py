@@ -1,6 +1,6 @@
 """Decides what happened between two versions of a table and which exact read of it is cheapest.
 
-Pure: looks at the metadata document only. The ways are tried in the order append, changes,
+Pure: looks at the metadata document only. The ways are tried in the order append, changes, log,
 difference, full; each one passed over leaves a refusal with its reason. A way is chosen only if it
 is exact: the rows it gives, netted, are the rows at the end minus the rows at the start, as bags.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headwater.core.errors import VersionExpired
+from headwater.sources.change_log import is_in
 from headwater.sources.schema import renamed_projection, used_column_change, used_name_change
 from headwater.sources.source import How, Kind, Refusal
 
@@ -65,6 +66,7 @@ class _Question:
     until: int | None
     path: tuple[Snapshot, ...] | None
     without: frozenset[How]
+    log_id: str | None
 
     def plan(
         self, kind: Kind, how: How, code: str, reason: str, refused: Sequence[Refusal] = ()
@@ -78,8 +80,17 @@ def plan_window(
     until: SourceVersion,
     columns: Sequence[UsedColumn],
     without: frozenset[How] = frozenset(),
+    log_id: str | None = None,
 ) -> Plan:
     """Decide kind and way of the window after `since`, up to `until`.
+
+    Args:
+        metadata: the table.
+        since: the old frontier.
+        until: the new frontier.
+        columns: the columns that are used.
+        without: ways that must not be taken.
+        log_id: the change log of the table, if it has one with these columns.
 
     Raises:
         VersionExpired: `until` itself can no longer be read; pin again.
@@ -96,7 +107,7 @@ def plan_window(
     if change is not None:
         return _gap(change.code, change.reason, change)
     path = metadata.snapshots_between(since.snapshot_id, until.snapshot_id)
-    question = _Question(metadata, since.snapshot_id, until.snapshot_id, path, without)
+    question = _Question(metadata, since.snapshot_id, until.snapshot_id, path, without, log_id)
     idle = _without_change(question)
     if idle is not None:
         return idle
@@ -173,6 +184,9 @@ def _along_path(question: _Question, want: Schema, names: Sequence[str]) -> Plan
     refusal = _no_changelog(question, path)
     if all(_appends_only(metadata, s) for s in path):
         return _append(question, path, refusal)
+    if refusal is not None and refusal.code == "DELETE_FILES" and _is_logged(question, path):
+        reason = "the changes are in the change log of the stream table"
+        return question.plan(Kind.MIXED, How.LOG, "CHANGE_LOG", reason, (refusal,))
     refusal = refusal or _not_worth_it(question, path)
     if refusal is not None:
         return refusal
@@ -248,6 +262,15 @@ def _no_changelog(question: _Question, path: Sequence[Snapshot]) -> Refusal | No
         # Expiry removes the files that only the start used: the deleted rows are in them.
         return Refusal(How.CHANGES, "SNAPSHOT_EXPIRED", _start_expired(question.since))
     return None
+
+
+def _is_logged(question: _Question, path: Sequence[Snapshot]) -> bool:
+    """Whether every commit either is in the change log or only adds rows."""
+    return all(
+        _appends_only(question.metadata, s)
+        or (s.operation != "append" and is_in(s, question.log_id))
+        for s in path
+    )
 
 
 def _has_delete_files(metadata: TableMetadata, snapshot: Snapshot) -> bool:

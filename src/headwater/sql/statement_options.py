@@ -229,6 +229,7 @@ _SHARED = (
     Clause("sla", ("SLA",), _checked("SLA such as '30 seconds'", _as_sla), nullable=True),
     Clause("tier", ("TIER",), _one_of("tier", tuple(t.value for t in Tier)), nullable=True),
     Clause("unique_key", ("UNIQUE KEY", "UNIQUE_KEY"), _names, nullable=True),
+    Clause("sort_by", ("SORTED BY", "SORT BY", "SORT_BY"), _names, nullable=True),
     Clause("append_only", ("APPEND ONLY", "APPEND_ONLY"), _flag),
     Clause(
         "diamond_consistency",

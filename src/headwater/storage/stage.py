@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headwater.sources.change_log import LOGGED
 from headwater.storage.spark import settings
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _MERGE = "spark.merge-into.num-target-rows-"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What a commit says about itself."""
+    """What a commit says about itself; `log` names where its changes are logged, if they are."""
 
     run_id: str
     frontier: str
@@ -47,6 +48,7 @@ class Stamp:
     apply: str = ""
     reason_code: str = ""
     reason: str = ""
+    log: str = ""
 
     def properties(self) -> dict[str, str]:
         """As snapshot summary entries."""
@@ -59,6 +61,7 @@ class Stamp:
             APPLY: self.apply,
             REASON_CODE: self.reason_code,
             REASON: self.reason,
+            **({LOGGED: self.log} if self.log else {}),
         }
 
 

@@ -3,10 +3,10 @@
     copy-on-write    files that hold changed rows are written again; reading costs nothing more
     merge-on-read    changed rows are marked in deletion vectors (format 3); readers skip them
 
-Marking pays when merges write much again for little: changed keys all over a large table. It is not
-for a table that others follow: the changes of a table with marked rows are found by comparing two
-of its versions. Not every engine reads format 3, so the change is told, and a table property
-refuses it.
+Marking pays when merges write much again for little: changed keys all over a large table. Iceberg
+does not tell the changes of a table with marked rows: stream tables that read it find them in its
+change log. Subscribers do not, so a table with a publication is never marked. Not every engine
+reads format 3, so the change is told, and a table property refuses it.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class Choice:
 
 
 def choose(
-    properties: Mapping[str, str], *, has_followers: bool, rewritten: Sequence[float]
+    properties: Mapping[str, str], *, has_subscribers: bool, rewritten: Sequence[float]
 ) -> Choice:
     """The mode for coming merges.
 
     Args:
         properties: those of the table.
-        has_followers: whether stream tables or subscribers read its changes.
+        has_subscribers: whether it has a publication, whose readers know no change log.
         rewritten: bytes that its last merges wrote again, newest first.
     """
     known = {mode.value: mode for mode in WriteMode}
@@ -69,8 +69,8 @@ def choose(
     fixed = properties.get(FIXED)
     if fixed in known:
         return _changed(have, known[fixed], f"the table property {FIXED} says so")
-    if has_followers:
-        return _changed(have, WriteMode.COPY, "its changes are read by others")
+    if has_subscribers:
+        return _changed(have, WriteMode.COPY, "it has subscribers")
     newest = rewritten[:MERGES]
     if len(newest) == MERGES and median(newest) >= MUCH:
         much = f"merges write {median(newest) / MIB:.0f} MiB again"
