@@ -212,9 +212,10 @@ def _locked(
     run = runtime.store.history.begin(row, initiated_by=asked.initiated_by, tick=asked.tick)
     try:
         planned, pinned = plan
-        is_young = row == before and time.perf_counter() - started < SOON_SECONDS
+        is_same = row == before and not pinned.conflicts
+        is_young = is_same and time.perf_counter() - started < SOON_SECONDS
         view = pinned.view if is_young else View.take(runtime)
-        if view != pinned.view or row != before or pinned.conflicts:
+        if view != pinned.view or not is_same:
             circle = planned.circle
             planned, pinned = _planned(runtime, row, view, asked, without, circle, run.run_id)
         if pinned.conflicts:
