@@ -57,11 +57,11 @@ class Entry:
         return self.run.unit.key
 
     @property
-    def rank(self) -> tuple[int, int, int, int]:
-        """The smallest goes first."""
+    def rank(self) -> tuple[int, int, int, int, str]:
+        """The smallest goes first; two places are alike when definitions changed between them."""
         kind = _KINDS[self.run.unit.kind]
         tier = 0 if kind == 0 else _TIERS[self.run.tier]
-        return self.turn, kind, tier, self.place
+        return self.turn, kind, tier, self.place, self.key
 
 
 @dataclass
@@ -115,16 +115,16 @@ class ReadyQueue:
             waits[entry.key] = {e.key for e in read if e.turn <= entry.turn}
             for key in waits[entry.key]:
                 readers.setdefault(key, []).append(entry)
-        heap = [(e.rank, e.key) for e in self.queued.values() if not waits[e.key]]
+        heap = [e.rank for e in self.queued.values() if not waits[e.key]]
         heapq.heapify(heap)
         found = []
         while heap:
-            key = heapq.heappop(heap)[1]
+            *_, key = heapq.heappop(heap)
             found.append(self.queued[key])
             for reader in readers.get(key, ()):
                 waits[reader.key].discard(key)
                 if not waits[reader.key]:
-                    heapq.heappush(heap, (reader.rank, reader.key))
+                    heapq.heappush(heap, reader.rank)
         return found
 
     def start(self, most: int) -> list[Entry]:
