@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _H = tables.history
 _T = tables.stream_tables
 
-# What every refresh says to the catalog is built once: building a statement takes longer than running it.
+# What every refresh says to the catalog is built once: building it takes longer than running it.
 _ADD = insert(_H)
 _RUNNING = select(_H).where(
     _H.c.hub == bindparam("of_hub"),
