@@ -231,8 +231,8 @@ class Coordinator:
     def _remember(self, made: Decisions, now: datetime, limits: Limits) -> None:
         """What the next tick must know of this one."""
         for name, choice in made.choices.items():
-            if choice.refresh:
-                self._chosen.setdefault(name, self._ledger.tables[name].last_at)
+            if choice.refresh and name not in self._chosen:  # one that waits was chosen before
+                self._chosen[name] = self._ledger.tables[name].last_at
                 self._ledger.change(name, limits, last_at=now)
         for name in made.looked:
             self._ledger.change(name, limits, last_at=now)

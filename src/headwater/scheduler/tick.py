@@ -28,7 +28,7 @@ from headwater.scheduler.tick_state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Set
     from datetime import datetime
 
     from headwater.core.names import TableName
@@ -216,15 +216,15 @@ class _Round:
             return Choice(False, "FUSE_BLOWN", f"{reason}; reset_fuse('{table.name}') lets it run")
         return None
 
-    def _wants(self, table: TableState, refreshing: Iterable[TableName]) -> tuple[str, str] | None:
+    def _wants(self, table: TableState, refreshing: Set[TableName]) -> tuple[str, str] | None:
         """What there is to do for a table."""
         if not table.populated:
             return "NOT_POPULATED", "it has no content yet"
         if table.needs_reinit:
             return "NEEDS_REINIT", "its definition does not fit its content"
-        upstream = sorted(self.state.graph.sources[table.name] & set(refreshing))
         if table.moved:
             return "SOURCES_CHANGED", f"{_listed(table.moved)} changed"
+        upstream = sorted(s for s in self.state.graph.sources[table.name] if s in refreshing)
         if upstream:
             return "UPSTREAM_DUE", f"{_listed(upstream)} refreshed in this tick"
         if table.uses_clock:
