@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import headwater
+from headwater.refresh import run
 from shared_spark import Place, check
 
 if TYPE_CHECKING:
@@ -171,3 +172,39 @@ def test_diamond_arms_are_brought_together(hub: headwater.Hub) -> None:
     check(hub, "top", "left_arm", "right_arm")
     assert all(r.n == r.s for r in hub.table("top").collect())
     assert hub.table("top").count() == 2
+
+
+def test_arms_that_never_stand_still_do_not_hold_back_what_reads_them(
+    hub: headwater.Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody writes and refreshes one arm whenever the other one has just been brought along."""
+    for table in ("debit", "credit"):
+        hub.sql(f"CREATE TABLE {table} (id INT, x INT) USING iceberg")
+    hub.create_stream_table("debits", "SELECT id, SUM(x) AS x FROM debit GROUP BY id")
+    hub.create_stream_table("credits", "SELECT id, SUM(x) AS x FROM credit GROUP BY id")
+    query = "SELECT d.id, d.x - c.x AS b, d.x FROM debits d JOIN credits c ON d.id = c.id"
+    hub.create_stream_table("balance", query)
+    aligned, moved = run.align_arms, []
+
+    def book() -> None:
+        with hub.batch():
+            for table in ("debit", "credit"):
+                hub.sql(f"INSERT INTO {table} VALUES (1, 1)")
+
+    def overtaken(*arguments: Any) -> Any:
+        found = aligned(*arguments)
+        if len(moved) < 20:
+            book()
+            moved.append(hub.refresh_stream_table("credits").action)
+        return found
+
+    book()
+    hub.refresh_stream_table("credits")
+    monkeypatch.setattr(run, "align_arms", overtaken)
+    result = hub.refresh_stream_table("balance")
+    assert (result.action, moved) == ("INCREMENTAL", ["INCREMENTAL"])
+    assert [tuple(r) for r in hub.table("balance").collect()] == [(1, 0, 1)]
+    check(hub, "balance", "debits", "credits")
+    hub.refresh("*")
+    assert [tuple(r) for r in hub.table("balance").collect()] == [(1, 0, 2)]
+    check(hub, "balance", "debits", "credits")

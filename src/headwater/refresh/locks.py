@@ -35,11 +35,23 @@ _in_process: dict[tuple[str, str, str], threading.Lock] = {}
 _guard = threading.Lock()
 
 
+class _OfThisThread(threading.local):
+    """The locks that this thread holds: it may take them again."""
+
+    def __init__(self) -> None:
+        self.leases: dict[tuple[str, str, str], Lease] = {}
+
+
+_own = _OfThisThread()
+
+
 @contextmanager
 def table_lock(
     runtime: Runtime, name: TableName, *, seconds: float | None = None
 ) -> Iterator[Lease]:
     """Hold the right to refresh this stream table; several are taken in the order of names.
+
+    A thread that holds it may take it again.
 
     Args:
         runtime: the hub's parts.
@@ -51,6 +63,9 @@ def table_lock(
         RefreshConflict: it was not free in time.
     """
     key = (runtime.lake.catalog_url, runtime.store.hub, str(name))
+    if key in _own.leases:
+        yield _own.leases[key]
+        return
     with _guard:
         lock = _in_process.setdefault(key, threading.Lock())
     if not lock.acquire(timeout=-1 if seconds is None else seconds):
@@ -60,9 +75,11 @@ def table_lock(
         stop = threading.Event()
         keeper = threading.Thread(target=_keep, args=(runtime, lease, stop), daemon=True)
         keeper.start()
+        _own.leases[key] = lease
         try:
             yield lease
         finally:
+            del _own.leases[key]
             stop.set()
             keeper.join()
             runtime.store.leases.release(lease)

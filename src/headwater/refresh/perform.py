@@ -94,6 +94,7 @@ def stage_run(
                 view=view,
                 full=True,
                 fixed=planned.fixed,
+                arms=planned.arms,
                 circle=planned.circle,
             )[0],
             decision=planned.decision,

@@ -128,6 +128,7 @@ def pin(
     *,
     clock: int | None,
     fixed: Mapping[TableName, SourceVersion] | None = None,
+    arms: Mapping[TableName, Frontier] | None = None,
     advanced: Callable[[TableName, Head], Frontier | None],
     circle: Circle = NO_CIRCLE,
 ) -> Pin:
@@ -139,6 +140,7 @@ def pin(
         current: the frontier of the stream table now.
         clock: the instant for temporal filters.
         fixed: versions chosen before, for refreshes that belong together.
+        arms: what stream tables among them hold at these versions.
         advanced: the frontier that a stream table's head equals, as far as it is known.
         circle: the circle that the stream table is in; its members agree when it has settled.
     """
@@ -153,8 +155,7 @@ def pin(
             continue
         below = {name: versions[name]}
         if name in stored.stream_tables:
-            metadata = view.metadata(name)
-            frontier = advanced(name, read_head(metadata)) if metadata is not None else None
+            frontier = _held(view, name, versions[name], fixed or {}, arms or {}, advanced)
             below = dict(frontier.base) if frontier is not None else {}
         for table, version in below.items():
             if base.setdefault(table, version).snapshot_id != version.snapshot_id:
@@ -165,6 +166,23 @@ def pin(
         base.setdefault(table, version)
     frontier = Frontier(versions, base, clock, stored.views)
     return Pin(view, frontier, tuple(sorted(conflicts)))
+
+
+def _held(
+    view: View,
+    name: TableName,
+    version: SourceVersion,
+    fixed: Mapping[TableName, SourceVersion],
+    arms: Mapping[TableName, Frontier],
+    advanced: Callable[[TableName, Head], Frontier | None],
+) -> Frontier | None:
+    """What a stream table holds at the version that is read of it."""
+    if name in arms and version == fixed.get(name):
+        return arms[name]
+    metadata = view.metadata(name)
+    if metadata is None:
+        return None
+    return advanced(name, read_head(metadata, version.snapshot_id))
 
 
 def half_batches(view: View, base: Mapping[TableName, SourceVersion]) -> set[TableName]:

@@ -62,6 +62,7 @@ def plan_refresh(
     full: bool = False,
     strict: bool | None = None,
     fixed: Mapping[TableName, SourceVersion] | None = None,
+    arms: Mapping[TableName, Frontier] | None = None,
     without: frozenset[How] = frozenset(),
     circle: Circle = NO_CIRCLE,
     tell: Callable[[str, str], None] = lambda stage, moment: None,
@@ -84,6 +85,7 @@ def plan_refresh(
         old,
         clock=clock,
         fixed=fixed,
+        arms=arms,
         advanced=lambda n, h: _arm(runtime, n, h),
         circle=circle,
     )
@@ -133,6 +135,7 @@ def plan_refresh(
         decision=decision,
         outlook=ahead,
         fixed=fixed,
+        arms=arms,
         circle=circle,
     )
     tell(DECIDE, "end")

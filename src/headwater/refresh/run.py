@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from headwater.catalog.rows import StreamTableRow
-    from headwater.core.frontier import SourceVersion
+    from headwater.core.frontier import Frontier, SourceVersion
     from headwater.core.names import TableName
     from headwater.refresh.runtime import Runtime
     from headwater.refresh.stages import Planned
@@ -104,7 +104,7 @@ def refresh(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the caller of a refresh wants; see `refresh`."""
+    """What the caller of a refresh wants, see `refresh`; `arms` hold this at `fixed`."""
 
     full: bool
     strict: bool | None
@@ -112,6 +112,7 @@ class Asked:
     initiated_by: InitiatedBy
     tick: int | None
     is_retried: bool
+    arms: Mapping[TableName, Frontier] | None = None
 
 
 def refresh_once(runtime: Runtime, name: TableName, asked: Asked, circle: Circle) -> RefreshResult:
@@ -173,10 +174,10 @@ def _attempt(
         return _idle(runtime, row, planned, asked, started)
     if pinned.conflicts:
         # Before the lock of this table is taken: a group takes the locks of its members in order.
-        aligned = align_arms(runtime, row, pinned, refresh)
+        aligned = align_arms(runtime, row, refresh)
         if aligned.disagreement is not None:
             return _skipped(runtime, row, asked, aligned.disagreement, started)
-        asked = replace(asked, fixed=aligned.fixed)
+        asked = replace(asked, fixed=aligned.fixed, arms=aligned.arms)
     with table_lock(runtime, name):
         return _locked(runtime, row, (planned, pinned), asked, without, started)
 
@@ -255,6 +256,7 @@ def _planned(
         full=asked.full,
         strict=asked.strict,
         fixed=asked.fixed,
+        arms=asked.arms,
         without=without,
         circle=circle,
         tell=lambda stage, moment: tell_stage(runtime, row, run_id, stage, moment),

@@ -34,6 +34,7 @@ class Planned:
         decision: what to do, and why.
         outlook: what it has to work through, and what that is expected to take.
         fixed: the versions it was asked to read.
+        arms: what stream tables among these hold at them.
         circle: the circle that the stream table is in.
     """
 
@@ -46,6 +47,7 @@ class Planned:
     decision: Decision
     outlook: Outlook
     fixed: Mapping[TableName, SourceVersion] | None = None
+    arms: Mapping[TableName, Frontier] | None = None
     circle: Circle = NO_CIRCLE
 
 

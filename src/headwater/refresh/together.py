@@ -17,7 +17,7 @@ from headwater.catalog.rows import InitiatedBy
 from headwater.core.errors import HeadwaterError, RefreshConflict, StreamTableNotFound
 from headwater.core.names import TableName
 from headwater.core.spec import Action
-from headwater.refresh.arms import dependency_graph
+from headwater.refresh.arms import brought_together, dependency_graph
 from headwater.refresh.locks import table_lock
 from headwater.refresh.perform import (
     StagedRun,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from headwater.catalog.intents import PublishIntent
     from headwater.catalog.leases import Lease
     from headwater.catalog.rows import StreamTableRow
-    from headwater.core.frontier import SourceVersion
+    from headwater.core.frontier import Frontier, SourceVersion
     from headwater.core.results import RefreshResult
     from headwater.refresh.runtime import Runtime
 
@@ -79,14 +79,16 @@ def refresh_together(
         MemberFailed: the member that failed, and why; nothing was published.
     """
     complete_intents(runtime, of=members)
+    arms: Mapping[TableName, Frontier] = {}
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        group = _Group(runtime, unit_key, members, fixed, tick, is_retried=is_retried)
+        group = _Group(runtime, unit_key, members, fixed, tick, arms, is_retried=is_retried)
         try:
             return group.run()
         except _Disagreement as error:
-            fixed, lagging = _aligned(runtime, members)
-            if lagging is not None or attempt == MAX_ATTEMPTS:
-                return _waiting(runtime, members, tick, lagging or error.what)
+            found = brought_together(runtime, dependency_graph(runtime), members, refresh)
+            fixed, arms = found.fixed, found.arms
+            if found.disagreement is not None or attempt == MAX_ATTEMPTS:
+                return _waiting(runtime, members, tick, found.disagreement or error.what)
         except RefreshConflict:
             if attempt == MAX_ATTEMPTS:
                 raise
@@ -175,6 +177,7 @@ class _Group:
         members: Sequence[TableName],
         fixed: Mapping[TableName, SourceVersion] | None,
         tick: int | None,
+        arms: Mapping[TableName, Frontier],
         *,
         is_retried: bool,
     ) -> None:
@@ -183,6 +186,7 @@ class _Group:
         self._members = members
         self._fixed = fixed
         self._tick = tick
+        self._arms = arms
         self._is_retried = is_retried
         self._staged: dict[TableName, StagedRun] = {}
         self._results: dict[TableName, RefreshResult] = {}
@@ -256,6 +260,7 @@ class _Group:
             row,
             view=view,
             fixed=self._fixed,
+            arms=self._arms,
             tell=lambda stage, moment: tell_stage(runtime, row, run.run_id, stage, moment),
         )
         if pinned.conflicts:
@@ -316,24 +321,6 @@ class _Group:
     def _give_up(self, code: str, reason: str) -> None:
         for each in self._staged.values():
             self._runtime.store.history.skip(each.run, reason_code=code, reason=reason)
-
-
-def _aligned(
-    runtime: Runtime, members: Sequence[TableName]
-) -> tuple[dict[TableName, SourceVersion], str | None]:
-    """Bring what is below a group to common versions; these, and why that did not succeed."""
-    graph, view = dependency_graph(runtime), View.take(runtime)
-    bases = graph.base_of(*members)
-    fixed = {base: view.version(base) for base in bases if base in view.locations}
-    below = graph.upstream(members)
-    for name in graph.order:
-        if name in below:
-            try:
-                refresh(runtime, name, fixed=fixed)
-            except HeadwaterError as error:
-                why = f"{name} could not be brought to the version of the others: {error.what}"
-                return fixed, why
-    return fixed, None
 
 
 def _waiting(
