@@ -20,7 +20,7 @@ from headwater.core.errors import HeadwaterError
 from headwater.core.names import WEIGHT, quote
 from headwater.observe.events import ScanEvent
 from headwater.refresh.definitions import Stored
-from headwater.refresh.windows import TINY_BYTES, netted
+from headwater.refresh.windows import TINY_BYTES, in_one_task, netted
 from headwater.storage.shared import keep_for_all_sessions
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ class SharedScans:
             name = f"__hw_window_{uuid.uuid4().hex}"
             with self.runtime.engine.exclusive() as session:
                 tiny = whole.planned_bytes <= TINY_BYTES
-                rows = keep_for_all_sessions(session, name, netted(whole.sql, whole), tiny)
+                query = netted(in_one_task(whole, whole.sql), whole)
+                rows = keep_for_all_sessions(session, name, query, tiny)
         except HeadwaterError:
             return None  # each reads it for itself, and tells what is wrong with it
         with self._lock:

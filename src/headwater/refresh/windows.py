@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from headwater.sources.source import Window
 
 TINY_BYTES = 4 * 1024 * 1024
-"""Windows up to this size are read by one task."""
+"""Windows up to this size are likely to hold few rows."""
+
+ONE_TASK_BYTES = 16 * 1024 * 1024
+"""Windows up to this size are read by one task: Iceberg makes no more of them by itself."""
 
 LIGHT_BYTES = 64 * 1024 * 1024
 """Windows up to this size are refreshed without adaptive planning: it costs more than it saves."""
@@ -94,15 +97,15 @@ def window_reads(
         shared = _shared(runtime, planned, sources[table], window)
         if shared is not None:
             sql, rows = shared
-            texts[table] = _in_one_task(window, sql)
+            texts[table] = in_one_task(window, sql)
             if name in asked:
                 first.append(First(name, f"SELECT * FROM {sql}", tiny=True, made=True, rows=rows))
         elif name in often or (name in asked and pays):
             texts[table] = quote(name)
             tiny = window.planned_bytes <= TINY_BYTES
-            first.append(First(name, netted(_in_one_task(window, window.sql), window), tiny))
+            first.append(First(name, netted(in_one_task(window, window.sql), window), tiny))
         else:
-            texts[table] = _in_one_task(window, window.sql)
+            texts[table] = in_one_task(window, window.sql)
     return Reads(texts, tuple(first))
 
 
@@ -138,8 +141,8 @@ def _shared(
     return runtime.scans.read(source, window, since, until)
 
 
-def _in_one_task(window: Window, sql: str) -> str:
-    """The read of a window; few rows stay in one task, so that grouping them needs no exchange."""
-    if window.planned_bytes > TINY_BYTES:
+def in_one_task(window: Window, sql: str) -> str:
+    """The read of a window; a small one stays in one task, so that netting needs no exchange."""
+    if window.planned_bytes > ONE_TASK_BYTES:
         return sql
     return re.sub(r"\A\(SELECT ", "(SELECT /*+ COALESCE(1) */ ", sql)
