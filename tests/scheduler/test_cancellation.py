@@ -32,7 +32,7 @@ def no_jobs(spark: SparkSession) -> bool:
 
 
 def test_a_refresh_that_takes_too_long_is_stopped(spark: SparkSession, place: Place) -> None:
-    with place.open(spark, settings={"refresh_timeout": 3}) as hub:
+    with place.open(spark, settings={"refresh_timeout": 10}) as hub:
         prepare(hub)
         started = time.monotonic()
         report = hub.tick()
