@@ -53,6 +53,7 @@ types: $(STAMP) ## mypy strict.
 	@$(BIN)/python -m mypy --no-error-summary
 
 layers: $(STAMP) ## Check that imports only point down.
+	@mkdir -p build
 	@$(BIN)/lint-imports --no-cache > build/layers.txt 2>&1 || (cat build/layers.txt; exit 1)
 
 goldens: $(STAMP) ## Rewrite the golden SQL files; review the diff.
