@@ -104,7 +104,7 @@ def refresh(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the caller of a refresh wants, see `refresh`; `arms` hold this at `fixed`."""
+    """What the caller of a refresh wants, see `refresh`; `arms`: what those in `fixed` hold."""
 
     full: bool
     strict: bool | None
