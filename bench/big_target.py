@@ -2,7 +2,8 @@
 
     python -m bench.big_target [--rows N] [--rounds N]
 
-2 M rows with a key and without readers; each round updates 100 neighbouring keys. Marks: the
+2 M rows with a key and without readers; each round updates 100 neighbouring keys. Maintenance runs
+after the first rounds, as it would in use, and chooses how merges write from then on. Marks: the
 refresh takes ≤ 5 × a bare one-row append with the settings and the file system that refreshes have,
 and ≤ 0.2 × `INSERT OVERWRITE` of the same query. An append in the session of `hub.sql` is told too.
 `python -m bench.maintenance` has the same table through 200 refreshes.
@@ -40,17 +41,17 @@ def run(hub: headwater.Hub, arguments: argparse.Namespace) -> dict[str, Any]:
         with command.same_settings(hub) as session:
             session.sql("INSERT INTO bare VALUES (1, 'a')")
 
-    times = in_turn(
-        {
-            "change": change,
-            "append": append,
-            "usual_append": lambda: hub.sql("INSERT INTO bare VALUES (1, 'a')"),
-            "refresh": lambda: hub.refresh_stream_table("keyed"),
-            "full": lambda: hub.sql(f"INSERT OVERWRITE plain {QUERY}"),
-        },
-        rounds=arguments.rounds,
-        warm=arguments.warm,
-    )
+    actions = {
+        "change": change,
+        "append": append,
+        "usual_append": lambda: hub.sql("INSERT INTO bare VALUES (1, 'a')"),
+        "refresh": lambda: hub.refresh_stream_table("keyed"),
+        "full": lambda: hub.sql(f"INSERT OVERWRITE plain {QUERY}"),
+    }
+    in_turn(actions, rounds=0, warm=arguments.warm)
+    (maintained,) = hub.maintain("keyed")
+    print(f"maintenance: {maintained.reason or 'nothing to tell'}")
+    times = in_turn(actions, rounds=arguments.rounds, warm=arguments.warm)
     assert hub.verify("keyed").equal
     medians = {name: round(median(found), 1) for name, found in times.items()}
     ratios = {
@@ -63,6 +64,7 @@ def run(hub: headwater.Hub, arguments: argparse.Namespace) -> dict[str, Any]:
     )
     return {
         "rows": arguments.rows,
+        "maintenance": maintained.reason,
         "medians_ms": medians,
         "ratios": ratios,
         "marks": MARKS,

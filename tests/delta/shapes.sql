@@ -25,6 +25,12 @@ SELECT l.id, r.y FROM l JOIN r ON l.x < r.y
 -- name: inner_three
 SELECT l.id, r.y, c.z FROM l JOIN r ON l.k = r.k JOIN c ON c.k = r.k AND c.z >= l.x
 
+-- name: inner_four
+SELECT l.id, r.y, c.z, d.v FROM l JOIN r ON l.k = r.k JOIN c ON c.k = r.y AND c.z >= l.x JOIN d ON d.k = c.z
+
+-- name: inner_apart
+SELECT l.id, r.y, c.z FROM l JOIN c ON l.k = c.k JOIN r ON r.k = c.z AND 6 / (l.x + 1) > r.y - 3
+
 -- name: cross
 SELECT l.id, r.y FROM l CROSS JOIN r
 

@@ -16,8 +16,9 @@ SCHEMAS = {
     "d": "k int, v double",
 }
 QUERIES = read_shapes()
-QUICK = {"mixed": 6, "append": 3, "one side": 4, "nothing": 1}
-LONG = {"mixed": 60, "append": 30, "one side": 30, "nothing": 5}
+QUICK = {"mixed": 6, "append": 3, "one side": 4, "two sides": 3, "nothing": 1}
+LONG = {"mixed": 60, "append": 30, "one side": 30, "two sides": 30, "nothing": 5}
+TWO = ("lr", "rc", "lc")
 
 
 def rows(rng: random.Random, schema: str, count: int) -> list[tuple]:
@@ -34,11 +35,11 @@ def rows(rng: random.Random, schema: str, count: int) -> list[tuple]:
 def world(kind: str, seed: int) -> World:
     rng = random.Random(seed)
     old, new = {}, {}
-    only = {"one side": "l" if seed % 2 else "r", "nothing": ""}.get(kind)
+    only = {"one side": "lr"[seed % 2 == 0], "two sides": TWO[seed % 3], "nothing": ""}.get(kind)
     for table, schema in SCHEMAS.items():
         before = rows(rng, schema, rng.choice(([2, 4], [0, 4, 9], [6, 9], [9, 12])[seed % 4]))
         after = list(before)
-        if only in (None, table):
+        if only is None or table in only:
             if kind != "append":
                 rng.shuffle(after)
                 after = after[: rng.randint(len(after) // 3, len(after))]

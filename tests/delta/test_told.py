@@ -59,6 +59,28 @@ def test_values_go_through_joins_to_every_table_they_reach() -> None:
     assert ("c", "new", ["ck"]) in scans(query, ("o",))
 
 
+def test_tables_that_stay_are_read_once_when_several_change() -> None:
+    """And told the values of what the changed ones give together."""
+    query = (
+        "SELECT c.name, SUM(l.x) AS s FROM c JOIN o ON c.ck = o.ck JOIN l ON o.ok = l.ok "
+        "GROUP BY c.name"
+    )
+    assert sorted(scans(query)) == [
+        ("c", "new", ["ck"]),
+        ("l", "old", ["ok"]),
+        ("o", "new", ["ok"]),
+    ]
+
+
+def test_changed_tables_that_only_a_third_one_joins_are_terms_of_their_own() -> None:
+    query = (
+        "SELECT l.x, c.name, d.v FROM o JOIN c ON c.ck = o.ck JOIN l ON l.ok = o.ok "
+        "JOIN d ON d.ok = o.ok"
+    )
+    found = scans(query, ("c", "l"))
+    assert [table for table, _, _ in found].count("o") == 2
+
+
 def test_values_go_below_an_aggregate() -> None:
     query = (
         "SELECT o.day, SUM(t.n) AS s FROM o JOIN (SELECT ok, COUNT(*) AS n FROM l GROUP BY ok) t "

@@ -23,8 +23,10 @@ def prepare(hub: headwater.Hub) -> None:
     hub.sql("CREATE TABLE big (id BIGINT) USING iceberg")
     # One file, so one task: the slow refresh leaves a core to the quick one.
     hub.sql("INSERT INTO big SELECT /*+ COALESCE(1) */ id FROM range(10000)")
+    # The first refresh waits for the executors of a new cluster to load their code.
+    hub.create_stream_table("quick", "SELECT MAX(id) AS m FROM big")
+    hub.sql("INSERT INTO big VALUES (10000)")
     hub.create_stream_table("slow", SLOW, initialize=False)
-    hub.create_stream_table("quick", "SELECT MAX(id) AS m FROM big", initialize=False)
 
 
 def no_jobs(spark: SparkSession) -> bool:
@@ -40,6 +42,7 @@ def test_a_refresh_that_takes_too_long_is_stopped(spark: SparkSession, place: Pl
         assert "HW5008" in report.errors["default.slow"]
         wait_until(lambda: no_jobs(spark), 10)
         check(hub, "quick")
+        assert hub.table("quick").collect()[0].m == 10_000
         (run,) = hub.history("slow")
         assert (run.status, run.error_code) == ("FAILED", "HW5008")
         (job,) = (j for j in hub.parallel_job_status() if "slow" in j.unit_key)

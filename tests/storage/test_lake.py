@@ -40,6 +40,12 @@ def test_spark_gets_a_share_of_the_memory(tmp_path: Path, monkeypatch: pytest.Mo
     assert conf["spark.driver.memory"] == "9g"
 
 
+def test_tasks_hardly_wait_for_an_executor_unless_the_user_says_so(tmp_path: Path) -> None:
+    wait = "spark.locality.wait"
+    assert launch.start_conf(Lake.in_folder(tmp_path))[wait] == "100ms"
+    assert launch.start_conf(Lake.in_folder(tmp_path, spark_conf={wait: "3s"}))[wait] == "3s"
+
+
 def test_scans_of_local_files_are_planned_by_the_thread_that_asks(tmp_path: Path) -> None:
     options = "spark.driver.extraJavaOptions"
     here, there = Lake.in_folder(tmp_path), Lake.shared(f"sqlite:///{tmp_path}/h.db", "s3a://b/l")

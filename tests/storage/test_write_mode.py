@@ -11,14 +11,15 @@ from headwater.observe.events import WarningEvent
 from headwater.refresh import conf
 from headwater.storage import write_mode
 from headwater.storage.sizing import MIB
-from headwater.storage.write_mode import FIXED, FORMAT, MERGE_MODE, WriteMode, choose
+from headwater.storage.write_mode import FIXED, FORMAT, MERGE_MODE, Rewritten, WriteMode, choose
 from shared_spark import check, refresh
 
 if TYPE_CHECKING:
     import headwater
 
 COPY, MARK = WriteMode.COPY, WriteMode.MARK
-MUCH, LITTLE = [20.0 * MIB] * 3, [1.0 * MIB] * 3
+MUCH, LITTLE = [Rewritten(20.0 * MIB, 2000)] * 3, [Rewritten(1.0 * MIB, 2000)] * 3
+MANY = [Rewritten(1.0 * MIB, 200_000)] * 3
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,8 @@ MUCH, LITTLE = [20.0 * MIB] * 3, [1.0 * MIB] * 3
         ({}, False, MUCH[:2], COPY, ""),
         ({}, False, LITTLE + MUCH, COPY, ""),
         ({}, False, MUCH + LITTLE, MARK, "merges write 20 MiB again"),
+        ({}, False, MANY[:2] + LITTLE, MARK, "merges write 200,000 rows again"),
+        ({}, False, MANY[:1] + LITTLE, COPY, ""),
         ({}, True, MUCH, COPY, ""),
         ({MERGE_MODE: MARK.value}, False, LITTLE, MARK, ""),
         ({MERGE_MODE: MARK.value}, True, MUCH, COPY, "it has subscribers"),
@@ -39,7 +42,7 @@ MUCH, LITTLE = [20.0 * MIB] * 3, [1.0 * MIB] * 3
 def test_choice(
     properties: dict[str, str],
     has_subscribers: bool,
-    rewritten: list[float],
+    rewritten: list[Rewritten],
     mode: WriteMode,
     reason: str,
 ) -> None:

@@ -123,10 +123,11 @@ class DeltaContext:
             return False
         known = self._keys.get(node)
         if known is None:
-            known = self._keys[node] = self._stands_alone(node)
+            known = self._keys[node] = self.stands_alone(node)
         return known
 
-    def _stands_alone(self, node: Node) -> bool:
+    def stands_alone(self, node: Node) -> bool:
+        """Whether a relation reads neither a working table nor columns of an enclosing query."""
         parts = list(_parts_of(node, {}))
         made = {name for part in parts for name in part.names}
         used = {n for part in parts for e in part.expressions for n in names_in(e)}

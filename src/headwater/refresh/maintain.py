@@ -84,11 +84,14 @@ def _write_mode(runtime: Runtime, row: StreamTableRow, metadata: TableMetadata) 
     """Let coming merges write as suits what the last ones did; tells what changed and why."""
     head = metadata.snapshot(metadata.current_snapshot_id)
     size = head.count("total-files-size") if head is not None else 0
+    rows = head.count("total-records") if head is not None else 0
     choice = write_mode.choose(
         metadata.properties,
         has_subscribers=row.downstream_publication is not None,
         rewritten=[
-            size * cost.files_rewritten / cost.files
+            write_mode.Rewritten(
+                size * cost.files_rewritten / cost.files, rows * cost.files_rewritten / cost.files
+            )
             for cost in (found.cost for found in runtime.store.costs.of(row.id, row.generation))
             if cost.way is not None and cost.files and cost.files_rewritten is not None
         ],

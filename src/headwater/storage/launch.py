@@ -31,6 +31,9 @@ _START_SETTINGS: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": str(min(4, os.cpu_count() or 2)),
     "spark.sql.codegen.cache.maxEntries": "2000",  # a refresh has dozens, and comes again
     "spark.sql.extensions": EXTENSIONS,
+    # A task waits so long for the executor that has its rows. Spark's own three seconds, for each
+    # stage, are longer than a small refresh takes.
+    "spark.locality.wait": "100ms",
     "spark.scheduler.mode": "FAIR",  # small refreshes are not stuck behind the tasks of a large one
 }
 

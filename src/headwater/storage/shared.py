@@ -40,6 +40,7 @@ class SharedParts:
     small: bool
     rows: dict[str, int] = field(default_factory=dict)
     _made: list[str] = field(default_factory=list)
+    _values: dict[tuple[str, str], set[object]] = field(default_factory=dict)
 
     def add(self, name: str, sql: str, *, tiny: bool = True) -> None:
         """Compute a query and give the result a name; `tiny` ones are likely to have few rows."""
@@ -78,15 +79,20 @@ class SharedParts:
         """The values of some columns of a part; without those that would take long to find."""
         if name not in self._made:
             return {}
-        frame = self.session.table(name)
         wanted = sorted(columns)
-        if name not in self.rows:
-            return self._distinct(name, wanted)
+        new = [c for c in wanted if (name, c) not in self._values]
+        if new:
+            found = self._fetched(name, new) if name in self.rows else self._distinct(name, new)
+            self._values |= {(name, column): values for column, values in found.items()}
+        return {c: self._values[name, c] for c in wanted if (name, c) in self._values}
+
+    def _fetched(self, name: str, columns: list[str]) -> dict[str, set[object]]:
+        """The values of a part that is on the driver."""
         try:
-            found = frame.select(*(f"`{c}`" for c in wanted)).collect()
+            found = self.session.table(name).select(*(quote(c) for c in columns)).collect()
         except (ValueError, OverflowError):  # a date that Python does not have
             return {}
-        return {column: {row[i] for row in found} for i, column in enumerate(wanted)}
+        return {column: {row[i] for row in found} for i, column in enumerate(columns)}
 
     def _distinct(self, name: str, columns: list[str]) -> dict[str, set[object]]:
         """The values of whole numbers, which can make ranges however many they are."""

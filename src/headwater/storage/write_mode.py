@@ -27,8 +27,8 @@ FIXED = "headwater.write-mode"
 MERGE_MODE = "write.merge.mode"
 FORMAT = "format-version"
 
-MUCH = 16 * MIB
-"""Marking is worth it when merges write so much again."""
+MUCH, MANY = 16 * MIB, 100_000
+"""Marking is worth it when merges write so many bytes again, or so many rows, however small."""
 
 MERGES = 3
 """Merges that are looked at before the mode is changed."""
@@ -39,6 +39,14 @@ class WriteMode(StrEnum):
 
     COPY = "copy-on-write"
     MARK = "merge-on-read"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What a merge wrote again, about: its files hold as much as the others."""
+
+    bytes: float
+    rows: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +63,14 @@ class Choice:
 
 
 def choose(
-    properties: Mapping[str, str], *, has_subscribers: bool, rewritten: Sequence[float]
+    properties: Mapping[str, str], *, has_subscribers: bool, rewritten: Sequence[Rewritten]
 ) -> Choice:
     """The mode for coming merges.
 
     Args:
         properties: those of the table.
         has_subscribers: whether it has a publication, whose readers know no change log.
-        rewritten: bytes that its last merges wrote again, newest first.
+        rewritten: what its last merges wrote again, newest first.
     """
     known = {mode.value: mode for mode in WriteMode}
     have = known.get(properties.get(MERGE_MODE, ""), WriteMode.COPY)
@@ -72,9 +80,13 @@ def choose(
     if has_subscribers:
         return _changed(have, WriteMode.COPY, "it has subscribers")
     newest = rewritten[:MERGES]
-    if len(newest) == MERGES and median(newest) >= MUCH:
-        much = f"merges write {median(newest) / MIB:.0f} MiB again"
-        return _changed(have, WriteMode.MARK, much)
+    if len(newest) < MERGES:
+        return Choice(have)
+    size, rows = median(r.bytes for r in newest), median(r.rows for r in newest)
+    if size >= MUCH:
+        return _changed(have, WriteMode.MARK, f"merges write {size / MIB:.0f} MiB again")
+    if rows >= MANY:
+        return _changed(have, WriteMode.MARK, f"merges write {rows:,.0f} rows again")
     return Choice(have)
 
 

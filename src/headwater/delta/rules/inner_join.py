@@ -6,6 +6,13 @@ counted exactly once, and inputs that only grow give output that only grows. Eve
 table is an input of its own (self-joins). Terms pair new rows with old ones that were never side by
 side and cancel out in the sum: conditions that can fail are tested after it.
 
+Inputs that change and are joined with each other count as one, before those that stay as they are:
+
+    D(R₁ ⋈ R₂ ⋈ S) = D(R₁ ⋈ R₂) ⋈ S
+
+which reads S once, not in each term. What such inputs change is computed first: few rows, whose
+number is known when the others are joined to them, and whose values tell those what to read.
+
 Reference: Gupta and Mumick (1995); DBSP (2022), bilinear operators. Cost: per changed input, its
 delta joined with the others; inputs that aggregate are restricted to the keys of the delta.
 """
@@ -32,9 +39,10 @@ _LIGHT = (Scan, Filter, Project, Generate)
 
 def delta(node: Join, ctx: DeltaContext) -> Delta:
     """One term per changed input."""
-    leaves, listed = _flattened(node)
-    late = [p for p in listed if fails_on_pairs(p, leaves)]
-    parts = [p for p in listed if p not in late]
+    inputs, listed = _flattened(node)
+    leaves, left_over = _gathered(inputs, listed, ctx)
+    late = [p for p in left_over if fails_on_pairs(p, inputs)]
+    parts = [p for p in left_over if p not in late]
     terms: list[Node] = []
     inserts_only = True
     for i, leaf in enumerate(leaves):
@@ -43,6 +51,8 @@ def delta(node: Join, ctx: DeltaContext) -> Delta:
             continue
         change = settled(found)
         ctx.share(change.tree)
+        if leaf not in inputs and ctx.stands_alone(change.tree):
+            ctx.stage(change.tree)
         inserts_only = inserts_only and change.inserts_only
         others = [ctx.new(other) for other in leaves[:i]]
         others += [ctx.old(other) for other in leaves[i + 1 :]]
@@ -62,6 +72,34 @@ def _flattened(node: Node) -> tuple[list[Node], list[exp.Expr]]:
     left, left_parts = _flattened(node.left)
     right, right_parts = _flattened(node.right)
     return left + right, [*left_parts, *right_parts, *conjuncts(node.condition)]
+
+
+def _gathered(
+    leaves: list[Node], parts: list[exp.Expr], ctx: DeltaContext
+) -> tuple[list[Node], list[exp.Expr]]:
+    """The inputs with changed ones that are joined with each other as one, and what is left over.
+
+    As they are where all of them change: their sum of terms is all there is.
+    """
+    changed = [leaf for leaf in leaves if ctx.changed(leaf)]
+    if len(changed) == len(leaves):
+        return leaves, parts
+    inside = {name for leaf in leaves for name in leaf.names}
+    gathered: list[Node] = []
+    while changed:
+        tree, *changed = changed
+        while follower := next((n for n in changed if _equates(parts, tree, n)), None):
+            changed.remove(follower)
+            reach = {*tree.names, *follower.names}
+            ready = [p for p in parts if (used := names_in(p) & inside) and used <= reach]
+            parts = [p for p in parts if not any(p is r for r in ready)]
+            tree = Join(tree, follower, JoinKind.INNER, all_of(ready))
+        gathered.append(tree)
+    return gathered + [leaf for leaf in leaves if not ctx.changed(leaf)], parts
+
+
+def _equates(parts: list[exp.Expr], tree: Node, leaf: Node) -> bool:
+    return any(equal_columns(part, tree, leaf) for part in parts)
 
 
 def _joined(start: Node, others: list[Node], parts: list[exp.Expr], ctx: DeltaContext) -> Node:
