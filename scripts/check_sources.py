@@ -1,7 +1,8 @@
-"""Checks file lengths, words that the glossary forbids, and that every package is documented."""
+"""Checks file lengths, names, words that the glossary forbids, and that packages are documented."""
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 LIMITS = (("src", 400), ("tests", 800), ("bench", 400), ("scripts", 400))
@@ -21,6 +22,12 @@ def main() -> int:
                 problems.append(f"{path}: name says nothing")
             if folder == "src" and BANNED_TEXT.search(text):
                 problems.append(f"{path}: unfinished place")
+    tests = Counter(path.name for path in Path("tests").rglob("test_*.py"))
+    problems.extend(
+        f"tests: {count} files are named {name}; pytest takes one of them"
+        for name, count in tests.items()
+        if count > 1
+    )
     architecture = Path("ARCHITECTURE.md").read_text() if Path("ARCHITECTURE.md").exists() else ""
     packages = sorted(
         p.name for p in Path("src/headwater").iterdir() if (p / "__init__.py").exists()

@@ -109,10 +109,10 @@ def forget() -> None:
 def window(
     old: Rows, new: Rows, rng: random.Random, *, noise: bool, passing: Rows | None = None
 ) -> tuple[Rows, Change | None]:
-    """Weighted rows that lead from old to new, not netted, and what a source would call them.
+    """Weighted rows that lead from old to new, and what a source would call them.
 
     Noise are rows that were rewritten unchanged and rows that came and went again. `passing` are
-    more of the latter, which no version holds.
+    more of the latter, which no version holds. Without either, half of the windows are netted.
     """
     gone = [*(passing or ())]
     before, after = Counter(old), Counter(new)
@@ -121,6 +121,9 @@ def window(
         return [], None
     if not (went or noise or gone):
         return [(*r, 1) for r in came], Change.APPEND
+    if not (noise or gone) and rng.random() < 0.5:
+        moved = [(*r, n) for r, n in (after - before).items()]
+        return moved + [(*r, -n) for r, n in (before - after).items()], Change.NETTED
     kept = list((before & after).elements())
     repeated = [r for r in kept if rng.random() < 0.5] if noise else []
     changes = [(*r, -1) for r in went + repeated] + [(*r, 1) for r in came + repeated]

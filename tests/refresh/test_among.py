@@ -14,6 +14,7 @@ from headwater.delta.among import among
 from headwater.refresh.among import (
     MOST_LISTED,
     MOST_RANGES,
+    SPARSE,
     as_subqueries,
     predicate,
     ranges,
@@ -69,6 +70,32 @@ def test_holes_are_found_and_filled() -> None:
     assert with_values(merge, lambda stage, key: ["x"]) == (
         "ON t.`k` <=> s.`k` AND (t.`k` IN ('x'))"
     )
+
+
+FAR_APART = range(0, 1000 * MOST_LISTED, 500)
+LOOKED_UP = "IN (SELECT `__hw_f1` FROM `__hw_stage_1`)"
+
+
+@pytest.mark.parametrize(
+    ("values", "joined", "text", "looked_up"),
+    [
+        (FAR_APART, ["__hw_stage_1"], HOLE, True),
+        (FAR_APART, [], HOLE, False),
+        (FAR_APART, ["__hw_stage_2"], HOLE, False),
+        (FAR_APART, ["__hw_stage_1"], f"WITH RECURSIVE r AS ({HOLE}) SELECT 1", False),
+        ([None, *FAR_APART], ["__hw_stage_1"], HOLE, False),
+        (range(0, SPARSE * MOST_LISTED, SPARSE - 2), ["__hw_stage_1"], HOLE, False),
+        ([1, 10**9], ["__hw_stage_1"], HOLE, False),
+        ([f"{i:04}" for i in range(300)], ["__hw_stage_1"], HOLE, False),
+        (None, ["__hw_stage_1"], HOLE, False),
+    ],
+)
+def test_values_far_apart_are_looked_up(
+    values: list[object] | None, joined: list[str], text: str, looked_up: bool
+) -> None:
+    filled = with_values(text, lambda stage, key: values, joined)
+    assert (LOOKED_UP in filled) is looked_up
+    assert not looked_up or f"BETWEEN 0 AND {max(FAR_APART)}) AND" in filled
 
 
 def test_text_for_people_parses() -> None:

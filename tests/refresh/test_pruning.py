@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headwater.core.names import TableName
-from headwater.refresh import conf, order, windows
+from headwater.refresh import among, conf, order, windows
 from headwater.storage import shared
 from shared_spark import refresh
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import headwater
 
 pytestmark = pytest.mark.spark
@@ -71,6 +73,26 @@ def test_every_way_is_exact(hub: headwater.Hub, monkeypatch: pytest.MonkeyPatch,
     change(hub, 1)
     results = refresh(hub, *QUERIES, "keyed")
     assert {r.action for r in results} == {"INCREMENTAL"}
+
+
+def test_rows_are_looked_up_where_values_lie_far_apart(
+    hub: headwater.Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up = []
+    real = among.are_sparse
+
+    def counting(values: Collection[object]) -> bool:
+        looked_up.append(found := real(values))
+        return found
+
+    monkeypatch.setattr(among, "MOST_LISTED", 0)
+    monkeypatch.setattr(among, "SPARSE", 0)
+    monkeypatch.setattr(among, "are_sparse", counting)
+    prepare(hub)
+    change(hub, 1)
+    results = refresh(hub, *QUERIES, "keyed")
+    assert {r.action for r in results} == {"INCREMENTAL"}
+    assert any(looked_up)
 
 
 @pytest.mark.long

@@ -58,7 +58,7 @@ class Cost:
         planned_rows: changed rows, where they were known exactly.
         source_bytes: size of all sources.
         warmth: 0 in a Spark that just started, 1 when its statement was new, 2 when it was not.
-        duration_ms: how long it took, waiting apart.
+        duration_ms: how long it took by itself: without waiting, and without others beside it.
         expected_incremental_ms: the prediction for the delta; None when there was none.
         expected_full_ms: the prediction for a full refresh; None when there was none.
         way: how a MERGE found the files it rewrote; None where there was no choice.

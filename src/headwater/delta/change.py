@@ -25,10 +25,14 @@ WEIGHT_COLUMN = Column(WEIGHT, "bigint")
 
 
 class Change(Enum):
-    """What a source's window holds: only new rows, or rows that went as well."""
+    """What a source's window holds: only new rows, or rows that went as well.
+
+    NETTED: those as well, without pairs that cancel out: the window is netted before it is read.
+    """
 
     APPEND = "append"
     MIXED = "mixed"
+    NETTED = "netted"
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,13 @@ class Delta:
         tree: columns of the operator, then the weight.
         netted: no two rows are equal and no weight is zero.
         inserts_only: every weight is +1.
+        compact: rows that a commit only copied are not in it, nor rows that came and went.
     """
 
     tree: Node
     netted: bool = False
     inserts_only: bool = False
+    compact: bool = False
 
 
 @cache
@@ -154,7 +160,7 @@ def settled(delta: Delta) -> Delta:
     Rewritten files repeat unchanged rows as a pair that cancels out. Every rule would be right
     with them; netting keeps them from dragging snapshots in. Rows that only appear have no pairs.
     """
-    if delta.netted or delta.inserts_only:
+    if delta.netted or delta.inserts_only or delta.compact:
         return delta
     return Delta(net_rows(delta.tree), netted=True)
 

@@ -33,6 +33,9 @@ DENSE = 100
 NARROWEST_GAP = 64
 """Ranges are parted at gaps of at least this part of the whole span."""
 
+SPARSE = 8
+"""Ranges that hold at least so many numbers for each value let too much through."""
+
 _HOLE = re.compile(
     rf"{AMONG}\(\s*'(?P<stage>\w+)',\s*'(?P<key>(?:[^'\\]|\\.)*)',"
     r"\s*(?P<column>(?:`?\w+`?\.)?(?:`(?:[^`]|``)+`|\w+))\s*\)",
@@ -48,15 +51,30 @@ def stages_asked(text: str) -> dict[str, set[str]]:
     return asked
 
 
-def with_values(text: str, values: Values) -> str:
+def with_values(text: str, values: Values, joined: Collection[str] = ()) -> str:
     """The text with every hole filled.
+
+    Args:
+        text: with holes.
+        values: tells the values of a column of a stage.
+        joined: stages so small that rows can be looked up in them one by one, where ranges would
+            let many through that have none of the values. Not in the step of a recursion, where
+            Spark takes no subquery.
 
     >>> with_values("__hw_among('s', 'k', `c`)", lambda stage, key: [1, 2])
     '(`c` IN (1, 2))'
     """
-    return _HOLE.sub(
-        lambda hole: predicate(hole["column"], values(hole["stage"], _key(hole))), text
-    )
+    looks_up = "RECURSIVE" not in text
+
+    def filled(hole: re.Match[str]) -> str:
+        stage, key, column = hole["stage"], _key(hole), hole["column"]
+        known = values(stage, key)
+        found = predicate(column, known)
+        if looks_up and stage in joined and known is not None and are_sparse(known):
+            return f"({found} AND {column} IN (SELECT {quote(key)} FROM {quote(stage)}))"
+        return found
+
+    return _HOLE.sub(filled, text)
 
 
 def as_subqueries(text: str) -> str:
@@ -129,6 +147,19 @@ def is_dense(values: Collection[object]) -> bool:
     covered = sum(b - a + 1 for a, b in spans if a is not None and b is not None)
     is_line = all(a is not None for a, _ in spans)
     return is_line and 0 < covered <= DENSE * len(known)
+
+
+def are_sparse(values: Collection[object]) -> bool:
+    """Whether there are too many values for a list, too far apart for ranges, and none is NULL.
+
+    >>> are_sparse(range(0, 10**6, 1000)), are_sparse(range(1000)), are_sparse([1, 10**6])
+    (True, False, False)
+    """
+    if len(values) <= MOST_LISTED or None in values:
+        return False
+    spans = [(_place(first), _place(last)) for first, last in ranges(values)]
+    covered = sum(b - a + 1 for a, b in spans if a is not None and b is not None)
+    return covered >= SPARSE * len(values)
 
 
 def _place(value: object) -> int | None:

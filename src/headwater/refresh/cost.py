@@ -38,6 +38,10 @@ _OUTLIER = 3 * 1.4826
 """Median deviations, as standard deviations of a normal distribution, that make an outlier."""
 
 
+WARMTH_SHARE = (0.5, 0.8, 1.0)
+"""What a refresh takes once Spark and its statement are warm, as a part of the measured."""
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """What a refresh has to work through, known before it runs.
@@ -62,7 +66,7 @@ class Sample:
         apply: how the result was written.
         load: what was planned.
         source_bytes: size of all sources.
-        duration_ms: how long it took, waiting apart.
+        duration_ms: how long it took by itself: without waiting, and without others beside it.
         warmth: 0 in a Spark that just started, 1 when its statement was new, 2 when it was not.
     """
 
@@ -75,9 +79,10 @@ class Sample:
     duration_ms: float
     warmth: int = 2
 
-
-WARMTH_SHARE = (0.5, 0.8, 1.0)
-"""What a full refresh takes once Spark and its statement are warm, as a part of the measured."""
+    @property
+    def warm_ms(self) -> float:
+        """What it would take once Spark and its statement are warm."""
+        return self.duration_ms * WARMTH_SHARE[self.warmth]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +195,8 @@ def like(samples: Iterable[Sample], specialisation: str, *, since: datetime) -> 
 
 def fitted(samples: Sequence[Sample]) -> Fit | None:
     """The line through the samples in the better unit; None when no load differs from another."""
-    fits = [_line([(s.load.bytes, s.duration_ms) for s in samples], "bytes")]
-    by_rows = [(s.load.rows, s.duration_ms) for s in samples if s.load.rows is not None]
+    fits = [_line([(s.load.bytes, s.warm_ms) for s in samples], "bytes")]
+    by_rows = [(s.load.rows, s.warm_ms) for s in samples if s.load.rows is not None]
     if len(by_rows) == len(samples):
         fits.append(_line(by_rows, "rows"))
     return min((f for f in fits if f is not None), key=lambda f: f.spread_ms, default=None)
@@ -205,13 +210,13 @@ def full_estimate(samples: Iterable[Sample], source_bytes: int) -> float | None:
         return None
     warmest = max(s.warmth for s in fulls)
     fulls = [s for s in fulls if s.warmth == warmest][:LAST_FULLS]
-    cheapest = min(s.duration_ms for s in known)
+    cheapest = min(s.warm_ms for s in known)
     return median(_scaled(s, source_bytes, cheapest) for s in fulls)
 
 
 def _scaled(sample: Sample, source_bytes: int, cheapest: float) -> float:
     """One full refresh as it would be now; what every refresh costs does not grow."""
-    took = sample.duration_ms * WARMTH_SHARE[sample.warmth]
+    took = sample.warm_ms
     fixed = min(took, cheapest)
     growth = source_bytes / sample.source_bytes if sample.source_bytes > 0 else 1.0
     return fixed + (took - fixed) * growth

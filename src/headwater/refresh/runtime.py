@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from headwater.refresh.crowd import Crowd
 from headwater.refresh.warmth import Warmth
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Runtime:
         setting: the value of a setting by name.
         functions: registered user functions.
         warmth: which statements this process has run.
+        crowd: the refreshes that run in this process at once.
         scans: change windows that the refreshes of one round share.
     """
 
@@ -48,4 +50,5 @@ class Runtime:
     setting: Callable[[str], Any]
     functions: Mapping[str, FunctionFact] = field(default_factory=dict)
     warmth: Warmth = field(default_factory=Warmth)
+    crowd: Crowd = field(default_factory=Crowd)
     scans: SharedScans | None = None

@@ -60,10 +60,15 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The text that stands for each window in FROM, and the windows to compute first."""
+    """The text that stands for each window in FROM, and the windows to compute first.
+
+    Attributes:
+        netted: the tables whose windows hold nothing that cancels out when they are read.
+    """
 
     texts: Mapping[TableName, str]
     first: tuple[First, ...] = ()
+    netted: tuple[TableName, ...] = ()
 
 
 def window_reads(
@@ -86,6 +91,7 @@ def window_reads(
     """
     texts: dict[TableName, str] = {}
     first: list[First] = []
+    compact: list[TableName] = []
     pays = (
         planned.outlook.source_bytes >= WORTH_SKIPPING
         and sum(w.planned_bytes for w in planned.windows.values()) <= LIGHT_BYTES
@@ -97,16 +103,19 @@ def window_reads(
         shared = _shared(runtime, planned, sources[table], window)
         if shared is not None:
             sql, rows = shared
+            compact.append(table)
             texts[table] = in_one_task(window, sql)
             if name in asked:
                 first.append(First(name, f"SELECT * FROM {sql}", tiny=True, made=True, rows=rows))
         elif name in often or (name in asked and pays):
             texts[table] = quote(name)
             tiny = window.planned_bytes <= TINY_BYTES
+            compact.append(table)
             first.append(First(name, netted(in_one_task(window, window.sql), window), tiny))
         else:
             texts[table] = in_one_task(window, window.sql)
-    return Reads(texts, tuple(first))
+    mixed = [t for t in compact if (w := planned.windows[t]).kind is Kind.MIXED and w.columns]
+    return Reads(texts, tuple(first), tuple(mixed))
 
 
 def names_read_often(templates: Iterable[str]) -> set[str]:

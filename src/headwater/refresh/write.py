@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from headwater.core.errors import HeadwaterError, RefreshConflict
 from headwater.core.names import quote
 from headwater.core.spec import ApplyKind, Way
+from headwater.delta.change import Change
 from headwater.delta.program import STAGE_PREFIX, USING
 from headwater.refresh import among
 from headwater.refresh.conf import stage_conf, statement_conf, target_of, way_of, window_bytes
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from headwater.core.frontier import Frontier, SourceVersion
     from headwater.core.names import TableName
-    from headwater.delta.change import Change
     from headwater.delta.compile import Program
     from headwater.refresh.definitions import Resolved
     from headwater.refresh.pin import View
@@ -117,11 +117,15 @@ def statements(
         filling = _filling(runtime, planned, sources, {}, run_id)
         query = filling.fill(resolved.layout.initial)
         return _overwrite(runtime, planned, resolved, filling.target, query, fields)
-    program: Program = runtime.templates.program(resolved, changes_of(planned))
+    changes = changes_of(planned)
+    program: Program = runtime.templates.program(resolved, changes)
     templates = [stage.sql for stage in program.stages] + [program.statement]
     asked = {name for text in templates for name in among.stages_asked(text)}
     often = names_read_often(templates)
     reads = window_reads(runtime, planned, sources, resolved.sources, asked, often)
+    if reads.netted:
+        netted = dict.fromkeys(reads.netted, Change.NETTED)
+        program = runtime.templates.program(resolved, {**changes, **netted})
     filling = _filling(runtime, planned, sources, reads.texts, run_id)
     stages = [(stage.name, stage.sql) for stage in program.stages]
     statement, source = program.statement, program.source
@@ -306,7 +310,7 @@ def _compute(parts: SharedParts, todo: Statements) -> None:
         if name == WHOLE:
             parts.keep(name, sql)
         else:
-            parts.add(name, _told(sql, _values(sql, parts)))
+            parts.add(name, _told(sql, _values(sql, parts), parts.rows))
 
 
 def _refit(
@@ -327,9 +331,13 @@ def _take(parts: SharedParts, first: First) -> None:
         parts.add(first.name, first.sql, tiny=first.tiny)
 
 
-def _told(text: str, known: Mapping[tuple[str, str], Collection[object]]) -> str:
-    """A statement with the values that are known."""
-    return among.with_values(text, lambda stage, column: known.get((stage, column)))
+def _told(
+    text: str,
+    known: Mapping[tuple[str, str], Collection[object]],
+    joined: Collection[str] = (),
+) -> str:
+    """A statement with the values that are known; those of `joined` parts may be joined with."""
+    return among.with_values(text, lambda stage, column: known.get((stage, column)), joined)
 
 
 def _values(text: str, parts: SharedParts) -> dict[tuple[str, str], Collection[object]]:

@@ -8,6 +8,7 @@ catalog of its own. A JVM that was started here and lost is started again at the
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -56,6 +57,7 @@ class Engine:
     _root: SparkSession | None = field(default=None, init=False)
     _owned: bool = field(default=False, init=False)
     _jvm: Any = field(default=None, init=False)
+    _processors: int | None = field(default=None, init=False)
     _user: SparkSession | None = field(default=None, init=False)
     _worker: SparkSession | None = field(default=None, init=False)
     _idle: list[SparkSession] = field(default_factory=list, init=False)
@@ -68,6 +70,18 @@ class Engine:
     def running(self) -> bool:
         """Whether a session is at hand without starting one."""
         return self._root is not None or self.given is not None
+
+    @property
+    def processors(self) -> int:
+        """How many tasks Spark runs at once; behind Spark Connect, those of this machine."""
+        if self._processors is None:
+            with self._lock:
+                self._drop_lost()
+                root = self._root_session()
+            here = os.cpu_count() or 1
+            told = here if remote.is_remote(root) else root.sparkContext.defaultParallelism
+            self._processors = max(1, told)
+        return self._processors
 
     @property
     def user(self) -> SparkSession:

@@ -26,4 +26,4 @@ def delta(node: Project, ctx: DeltaContext) -> Delta:
     items = tuple((column, guard(e)) for column, e in node.items)
     tree = Project(below.tree, (*items, (WEIGHT_COLUMN, WEIGHT_COLUMN.ref)))
     injective = set(node.input.names) <= {plain(e) for _, e in node.items}
-    return Delta(tree, below.netted and injective, below.inserts_only)
+    return Delta(tree, below.netted and injective, below.inserts_only, below.compact)

@@ -2,7 +2,7 @@
 
 A row that was updated appears twice, with weight −1 as it was and +1 as it is. The window is not
 netted here: filters and projections above come first, so that changes of unused columns and rows
-outside the filter cost nothing.
+outside the filter cost nothing. One that a refresh has netted before holds what changed only.
 
 Reference: DBSP (2022), the input operator. Cost: the window.
 """
@@ -22,5 +22,9 @@ if TYPE_CHECKING:
 
 def delta(node: Scan, ctx: DeltaContext) -> Delta:
     """The changes of one source."""
-    appended = ctx.sources[node.table] is Change.APPEND
-    return Delta(replace(node, at=At.DELTA), inserts_only=appended)
+    change = ctx.sources[node.table]
+    return Delta(
+        replace(node, at=At.DELTA),
+        inserts_only=change is Change.APPEND,
+        compact=change is Change.NETTED,
+    )
