@@ -3,11 +3,11 @@
     make bench        or        python -m bench.refresh_floor [--rounds N]
 
 10 changed rows, a source of 1 M rows, 10 k groups; fencing on: lease, staging, compare-and-swap.
-Marks: aggregate ≤ 2.5 × the bare append, filter and projection of appended rows ≤ 2 ×.
+Marks: aggregate ≤ 2.0 × the bare append, filter and projection of appended rows ≤ 1.6 ×.
 
-The bare append runs in the session of `hub.sql`: Spark and Iceberg as they are. Settings that only
-refreshes have are printed. A second bare append has the settings, the file system and the table
-properties of a refresh: what is left of the ratio to it is the work of the refresh itself.
+The bare append of the marks has the settings, the file system and the table properties of a
+refresh: what is left of the ratio to it is the work of the refresh itself. A second one runs in the
+session of `hub.sql`: Spark and Iceberg as they are. Settings that only refreshes have are printed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from headwater.storage.target import Field, create
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MARKS = {"aggregate": 2.5, "projection": 2.0}
+MARKS = {"aggregate": 2.0, "projection": 1.6}
 BARE = "bare append"
 SAME = "bare append, same settings"
 TABLES = {BARE: "bare", SAME: "same", **{name: name for name in MARKS}}
@@ -86,9 +86,9 @@ def run(hub: headwater.Hub, rounds: int, warm: int) -> dict[str, object]:
             actions[name]()
             jobs[name] = count.total
     medians = {name: round(median(values), 1) for name, values in times.items()}
-    ratios, same_ratios = (
+    ratios, usual_ratios = (
         {name: round(median(times[name]) / median(times[bare]), 2) for name in MARKS}
-        for bare in (BARE, SAME)
+        for bare in (SAME, BARE)
     )
     for name in (BARE, SAME):
         print(
@@ -97,7 +97,7 @@ def run(hub: headwater.Hub, rounds: int, warm: int) -> dict[str, object]:
     for name, mark in MARKS.items():
         print(
             f"{name:<11} {medians[name]:.0f} ms = {ratios[name]:.2f} x (mark {mark} x), "
-            f"{same_ratios[name]:.2f} x with the same settings, {work(jobs, statements, name)}, "
+            f"{usual_ratios[name]:.2f} x of Spark as it is, {work(jobs, statements, name)}, "
             f"apply {last[name].apply}"
         )
     own = own_settings(hub)
@@ -107,7 +107,7 @@ def run(hub: headwater.Hub, rounds: int, warm: int) -> dict[str, object]:
         "medians_ms": medians,
         "only_refreshes": own,
         "ratios": ratios,
-        "ratios_same_settings": same_ratios,
+        "ratios_of_spark_as_it_is": usual_ratios,
         "marks": MARKS,
         "spark_jobs": jobs,
         "statements": statements,

@@ -65,6 +65,46 @@ WHEN MATCHED AND (NOT t.`v` IS NOT DISTINCT FROM s.`v` OR NOT t.`lo` IS NOT DIST
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`, `lo`, `__hw_n`, `__hw_s1`, `__hw_c2`)
 VALUES ( s.`g`, s.`v`, s.`lo`, s.`__hw_n`, s.`__hw_s1`, s.`__hw_c2` )
 
+-- changed: l netted; apply: replace_keys
+
+-- __hw_stage_1
+SELECT DISTINCT
+  `k` AS `__hw_f1`
+FROM `__hw_src_0_delta`
+
+-- __hw_stage_2
+SELECT `__hw_f1`, `g`, `v`, `lo`, `__hw_n`, `__hw_s1`, `__hw_c2`, `__hw_here`
+FROM (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t1
+LEFT JOIN (
+  SELECT `g`, `v`, `lo`, `__hw_n`, `__hw_s1`, `__hw_c2`, TRUE AS `__hw_here`
+  FROM (
+    SELECT `k` AS `g`, CASE WHEN `__hw_c2` > 0 THEN `__hw_s1` END AS `v`, `__hw_m3` AS `lo`, `__hw_n`, `__hw_s1`, `__hw_c2`
+    FROM (
+      SELECT `k`, COUNT(*) AS `__hw_n`, COALESCE(SUM(`x`), 0) AS `__hw_s1`, COUNT(CASE WHEN NOT ( `x` ) IS NULL THEN 1 END) AS `__hw_c2`, MIN(`x`) AS `__hw_m3`
+      FROM (
+        SELECT `k`, `x`
+        FROM `__hw_src_0_new`
+        WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
+      LEFT SEMI JOIN (
+        SELECT `__hw_f1`
+        FROM `__hw_stage_1` ) AS t3
+        ON `k` IS NOT DISTINCT FROM `__hw_f1`
+      GROUP BY `k` ) AS t4 ) AS t5 ) AS t6
+  ON `g` IS NOT DISTINCT FROM `__hw_f1`
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_f1`, `g`, `v`, `lo`, `__hw_n`, `__hw_s1`, `__hw_c2`, `__hw_here`
+FROM `__hw_stage_2` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
+WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
+WHEN MATCHED AND (NOT t.`v` IS NOT DISTINCT FROM s.`v` OR NOT t.`lo` IS NOT DISTINCT FROM s.`lo` OR NOT t.`__hw_n` IS NOT DISTINCT FROM s.`__hw_n` OR NOT t.`__hw_s1` IS NOT DISTINCT FROM s.`__hw_s1` OR NOT t.`__hw_c2` IS NOT DISTINCT FROM s.`__hw_c2`) THEN UPDATE SET `v` = s.`v`, `lo` = s.`lo`, `__hw_n` = s.`__hw_n`, `__hw_s1` = s.`__hw_s1`, `__hw_c2` = s.`__hw_c2`
+WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`, `lo`, `__hw_n`, `__hw_s1`, `__hw_c2`)
+VALUES ( s.`g`, s.`v`, s.`lo`, s.`__hw_n`, s.`__hw_s1`, s.`__hw_c2` )
+
 ---- query
 SELECT g, COUNT(*) AS n, SUM(v) AS s FROM (SELECT k AS g, SUM(x) AS v, MIN(x) AS lo FROM l GROUP BY k) q GROUP BY g
 

@@ -91,6 +91,45 @@ WHEN MATCHED AND (NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = s.
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
 VALUES ( s.`g`, s.`v` )
 
+-- changed: l netted; apply: replace_keys
+
+-- __hw_stage_1
+SELECT DISTINCT
+  `k` AS `__hw_f1`
+FROM `__hw_src_0_delta`
+
+-- __hw_stage_2
+SELECT `__hw_f1`, `g`, `v`, `__hw_here`
+FROM (
+  SELECT `__hw_f1`
+  FROM `__hw_stage_1` ) AS t1
+LEFT JOIN (
+  SELECT `k` AS `g`, `v`, TRUE AS `__hw_here`
+  FROM (
+    SELECT `k`, SUM(`x`) AS `v`, COUNT(*) AS `count`
+    FROM (
+      SELECT `k`, `x`
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`) ) AS t2
+    LEFT SEMI JOIN (
+      SELECT `__hw_f1`
+      FROM `__hw_stage_1` ) AS t3
+      ON `k` IS NOT DISTINCT FROM `__hw_f1`
+    GROUP BY `k` ) AS t4
+  WHERE `count` > 1 ) AS t5
+  ON `g` IS NOT DISTINCT FROM `__hw_f1`
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_f1`, `g`, `v`, `__hw_here`
+FROM `__hw_stage_2` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`)
+WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
+WHEN MATCHED AND (NOT t.`v` IS NOT DISTINCT FROM s.`v`) THEN UPDATE SET `v` = s.`v`
+WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
+VALUES ( s.`g`, s.`v` )
+
 ---- query
 SELECT g, COUNT(*) AS n, SUM(v) AS s FROM (SELECT k AS g, SUM(x) AS v FROM l GROUP BY k HAVING COUNT(*) > 1) q GROUP BY g
 

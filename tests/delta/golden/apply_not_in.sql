@@ -172,6 +172,85 @@ WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
 
+-- changed: l netted, r netted; apply: bag
+
+-- __hw_stage_1
+SELECT `k`, `x`, `not_in`, `__hw_f1`
+FROM (
+  SELECT `k`, `x`, `not_in`, NOT `k` IN (
+      SELECT `y`
+      FROM `__hw_src_1_old` ) AS `__hw_f1`
+  FROM (
+    SELECT `k`, `x`, NOT `k` IN (
+        SELECT `y`
+        FROM `__hw_src_1_new` ) AS `not_in`
+    FROM (
+      SELECT `k`, `x`
+      FROM `__hw_src_0_old` ) AS t1 ) AS t2 ) AS t3
+WHERE NOT `__hw_f1` IS NOT DISTINCT FROM `not_in`
+
+-- __hw_stage_2
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `k` AS `g`, `x` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT `k`, `x`, `not_in`, `__hw_w`
+    FROM (
+      SELECT `k`, `x`, `__hw_w`, NOT `k` IN (
+          SELECT `y`
+          FROM `__hw_src_1_new` ) AS `not_in`
+      FROM (
+        SELECT `k`, `x`, `__hw_w`
+        FROM `__hw_src_0_delta` ) AS t1 ) AS t2
+    UNION ALL
+    SELECT `k`, `x`, `not_in`, CAST(1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_1`
+    UNION ALL
+    SELECT `k`, `x`, `__hw_f1` AS `not_in`, CAST(-1 AS BIGINT) AS `__hw_w`
+    FROM `__hw_stage_1` ) AS t3
+  WHERE ( `x` = 1 OR `not_in` )
+  GROUP BY `k`, `x` ) AS t4
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_3
+SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
+FROM (
+  SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
+  FROM (
+    SELECT `g`, `v`, `__hw_w`
+    FROM `__hw_stage_2`
+    WHERE `__hw_w` < 0 ) AS t1
+  LEFT JOIN (
+    SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_2', 'g', `g`) AND __HW_AMONG('__hw_stage_2', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+WHERE `__hw_rank` <= -`__hw_w`
+UNION ALL
+SELECT `__hw_id`, `g`, `v`
+FROM (
+  SELECT `g`, `v`, CONCAT('__hw_run', ':', HEX(`__hw_hash`), ':', `__hw_number`) AS `__hw_id`
+  FROM (
+    SELECT `g`, `v`, `__hw_hash`, ROW_NUMBER() OVER (PARTITION BY `__hw_hash` ORDER BY `g` NULLS LAST, `v` NULLS LAST) AS `__hw_number`
+    FROM (
+      SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
+      FROM (
+        SELECT `g`, `v`, `__hw_w`
+        FROM `__hw_stage_2`
+        WHERE `__hw_w` > 0 ) AS t4
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_id`, `g`, `v`
+FROM `__hw_stage_3` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_3', '__hw_id', t.`__hw_id`)
+WHEN MATCHED THEN DELETE
+WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
+VALUES ( s.`g`, s.`v`, s.`__hw_id` )
+
 -- changed: l mixed; apply: bag
 
 -- __hw_stage_1

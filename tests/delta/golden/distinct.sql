@@ -38,6 +38,23 @@ WHEN MATCHED THEN UPDATE SET `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_n`)
 VALUES ( s.`k`, s.`x`, IF(s.`__hw_d_n` >= 1, s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)) )
 
+-- changed: l netted; apply: merge
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `k`, `x`, `__hw_d_n`
+FROM (
+  SELECT `k`, `x`, SUM(`__hw_w`) AS `__hw_d_n`
+  FROM `__hw_src_0_delta`
+  GROUP BY `k`, `x` ) AS t1
+WHERE `__hw_d_n` <> 0 ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND t.`v` IS NOT DISTINCT FROM s.`x` AND __HW_AMONG('__hw_stage_using', 'k', t.`g`) AND __HW_AMONG('__hw_stage_using', 'x', t.`v`)
+WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
+WHEN MATCHED THEN UPDATE SET `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT))
+WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_n`)
+VALUES ( s.`k`, s.`x`, IF(s.`__hw_d_n` >= 1, s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)) )
+
 ---- query
 SELECT g, COUNT(*) AS n, SUM(v) AS s FROM (SELECT DISTINCT k AS g, x AS v FROM l) q GROUP BY g
 

@@ -428,6 +428,229 @@ WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
 VALUES ( s.`g`, s.`v`, s.`__hw_id` )
 
+-- changed: l netted, r netted; apply: bag
+
+-- __hw_stage_1
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k` AS `k_1`, `y`
+  FROM `__hw_src_1_new`
+  WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f1`
+  FROM `__hw_src_1_delta` ) AS t2
+  ON `k_1` IS NOT DISTINCT FROM `__hw_f1`
+
+-- __hw_stage_2
+SELECT `k_1`, `y`
+FROM (
+  SELECT `k_1`, `y`, `__hw_w`
+  FROM (
+    SELECT `k_1`, `y`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_1`
+      UNION ALL
+      SELECT `k_1`, `y`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `k` AS `__hw_f1`
+        FROM `__hw_src_1_delta` ) AS t2
+        ON `k_1` IS NOT DISTINCT FROM `__hw_f1` ) AS t3
+    GROUP BY `k_1`, `y` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f3`
+
+-- __hw_stage_3
+SELECT `k`
+FROM (
+  SELECT `k`
+  FROM `__hw_src_0_new`
+  WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t1
+LEFT SEMI JOIN (
+  SELECT `k` AS `__hw_f2`
+  FROM `__hw_src_0_delta` ) AS t2
+  ON `k` IS NOT DISTINCT FROM `__hw_f2`
+
+-- __hw_stage_4
+SELECT `k`
+FROM (
+  SELECT `k`, `__hw_w`
+  FROM (
+    SELECT `k`, SUM(`__hw_w`) AS `__hw_w`
+    FROM (
+      SELECT `k`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM `__hw_stage_3`
+      UNION ALL
+      SELECT `k`, -`__hw_w` AS `__hw_w`
+      FROM (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_src_0_delta` ) AS t1
+      LEFT SEMI JOIN (
+        SELECT `k` AS `__hw_f2`
+        FROM `__hw_src_0_delta` ) AS t2
+        ON `k` IS NOT DISTINCT FROM `__hw_f2` ) AS t3
+    GROUP BY `k` ) AS t4
+  WHERE `__hw_w` <> 0 ) AS t5
+LATERAL VIEW
+EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g6 AS `__hw_f4`
+
+-- __hw_stage_5
+SELECT `g`, `v`, `__hw_w`
+FROM (
+  SELECT `g`, `y` AS `v`, SUM(`__hw_w`) AS `__hw_w`
+  FROM (
+    SELECT COALESCE(`k`, `k_1`) AS `g`, `y`, `__hw_w`
+    FROM (
+      SELECT `k`, `k_1`, `y`, `__hw_w`
+      FROM (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_src_0_delta` ) AS t1
+      LEFT JOIN (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_new`
+        WHERE __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t2
+        ON `k` = `k_1`
+      UNION ALL
+      (
+        SELECT `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k`
+          FROM `__hw_src_0_old`
+          WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t3
+        INNER JOIN (
+          SELECT `k` AS `k_1`, `y`, `__hw_w`
+          FROM `__hw_src_1_delta` ) AS t4
+          ON `k` = `k_1`
+        UNION ALL
+        SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, `__hw_w`
+        FROM (
+          SELECT `k` AS `k_1`, `y`, `__hw_w`
+          FROM `__hw_src_1_delta` ) AS t5
+        LEFT ANTI JOIN (
+          SELECT `k`
+          FROM `__hw_src_0_new`
+          WHERE __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t6
+          ON `k` = `k_1` )
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_1', 'k_1', `k`)
+          AND __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t9
+      LEFT SEMI JOIN (
+        SELECT `k` AS `k_1`, `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t10
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_2` ) AS t11
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_1` ) AS t12
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT `k`, CAST(NULL AS INT) AS `k_1`, CAST(NULL AS INT) AS `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k`
+        FROM `__hw_src_0_old`
+        WHERE __HW_AMONG('__hw_stage_2', 'k_1', `k`)
+          AND __HW_AMONG('__hw_src_1_delta', 'k', `k`) ) AS t13
+      LEFT SEMI JOIN (
+        SELECT `k` AS `k_1`, `y`, `__hw_w`
+        FROM `__hw_src_1_delta` ) AS t14
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_2` ) AS t15
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k_1`, `y`
+        FROM `__hw_stage_1` ) AS t16
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(-1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_3', 'k', `k`) AND __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t17
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_src_0_delta` ) AS t18
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_4` ) AS t19
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_3` ) AS t20
+        ON `k` = `k_1`
+      UNION ALL
+      SELECT CAST(NULL AS INT) AS `k`, `k_1`, `y`, CAST(1 AS BIGINT) AS `__hw_w`
+      FROM (
+        SELECT `k` AS `k_1`, `y`
+        FROM `__hw_src_1_old`
+        WHERE __HW_AMONG('__hw_stage_4', 'k', `k`) AND __HW_AMONG('__hw_src_0_delta', 'k', `k`) ) AS t21
+      LEFT SEMI JOIN (
+        SELECT `k`, `__hw_w`
+        FROM `__hw_src_0_delta` ) AS t22
+        ON `k` = `k_1`
+      LEFT SEMI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_4` ) AS t23
+        ON `k` = `k_1`
+      LEFT ANTI JOIN (
+        SELECT `k`
+        FROM `__hw_stage_3` ) AS t24
+        ON `k` = `k_1` ) AS t25 ) AS t26
+  GROUP BY `g`, `y` ) AS t27
+WHERE `__hw_w` <> 0
+
+-- __hw_stage_6
+SELECT IF( `__hw_copies` >= -`__hw_w`, `__hw_stored_id`, CAST(RAISE_ERROR('HW4003: the stream table lacks a row that is to be deleted') AS STRING) ) AS `__hw_id`, CAST(NULL AS INT) AS `g`, CAST(NULL AS INT) AS `v`
+FROM (
+  SELECT `g`, `v`, `__hw_w`, `__hw_t1`, `__hw_t2`, `__hw_stored_id`, ROW_NUMBER() OVER (PARTITION BY `g`, `v` ORDER BY `__hw_stored_id` NULLS LAST) AS `__hw_rank`, COUNT(`__hw_stored_id`) OVER (PARTITION BY `g`, `v`) AS `__hw_copies`
+  FROM (
+    SELECT `g`, `v`, `__hw_w`
+    FROM `__hw_stage_5`
+    WHERE `__hw_w` < 0 ) AS t1
+  LEFT JOIN (
+    SELECT `g` AS `__hw_t1`, `v` AS `__hw_t2`, `__hw_id` AS `__hw_stored_id`
+    FROM `__hw_target`
+    WHERE __HW_AMONG('__hw_stage_5', 'g', `g`) AND __HW_AMONG('__hw_stage_5', 'v', `v`) ) AS t2
+    ON `g` IS NOT DISTINCT FROM `__hw_t1` AND `v` IS NOT DISTINCT FROM `__hw_t2` ) AS t3
+WHERE `__hw_rank` <= -`__hw_w`
+UNION ALL
+SELECT `__hw_id`, `g`, `v`
+FROM (
+  SELECT `g`, `v`, CONCAT('__hw_run', ':', HEX(`__hw_hash`), ':', `__hw_number`) AS `__hw_id`
+  FROM (
+    SELECT `g`, `v`, `__hw_hash`, ROW_NUMBER() OVER (PARTITION BY `__hw_hash` ORDER BY `g` NULLS LAST, `v` NULLS LAST) AS `__hw_number`
+    FROM (
+      SELECT `g`, `v`, XXHASH64(`g`, `g` IS NULL, `v`, `v` IS NULL) AS `__hw_hash`
+      FROM (
+        SELECT `g`, `v`, `__hw_w`
+        FROM `__hw_stage_5`
+        WHERE `__hw_w` > 0 ) AS t4
+      LATERAL VIEW
+      EXPLODE(ARRAY_REPEAT(0, CAST(`__hw_w` AS INT))) g5 AS `__hw_copy` ) AS t6 ) AS t7 ) AS t8
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_id`, `g`, `v`
+FROM `__hw_stage_6` ) AS s
+ON t.`__hw_id` IS NOT DISTINCT FROM s.`__hw_id` AND __HW_AMONG('__hw_stage_6', '__hw_id', t.`__hw_id`)
+WHEN MATCHED THEN DELETE
+WHEN NOT MATCHED THEN INSERT (`g`, `v`, `__hw_id`)
+VALUES ( s.`g`, s.`v`, s.`__hw_id` )
+
 -- changed: l mixed; apply: bag
 
 -- __hw_stage_1

@@ -44,6 +44,25 @@ WHEN MATCHED THEN UPDATE SET `v` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 T
 WHEN NOT MATCHED THEN INSERT (`g`, `v`, `gid`, `__hw_k1`, `__hw_n`, `__hw_s1`, `__hw_c2`)
 VALUES ( s.`k`, CASE WHEN s.`__hw_d_c2` > 0 THEN s.`__hw_d_s1` END, s.`grouping_id`, s.`x`, IF(s.`__hw_d_n` >= 1, s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), s.`__hw_d_s1`, s.`__hw_d_c2` )
 
+-- changed: l netted; apply: merge
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `k`, `x`, `grouping_id`, `__hw_d_n`, `__hw_d_s1`, `__hw_d_c2`
+FROM (
+  SELECT `k`, `x`, CAST(0 AS BIGINT) + GROUPING(`x`) * 1 + GROUPING(`k`) * 2 AS `grouping_id`, SUM(`__hw_w`) AS `__hw_d_n`, COALESCE(SUM(`__hw_w` * CAST(`id` AS BIGINT)), 0) AS `__hw_d_s1`, SUM(IF(NOT ( `id` ) IS NULL, `__hw_w`, CAST(0 AS BIGINT))) AS `__hw_d_c2`
+  FROM (
+    SELECT `id`, `k`, `x`, `__hw_w`
+    FROM `__hw_src_0_delta` ) AS t1
+  GROUP BY GROUPING SETS ( (`k`, `x`), (`k`), () ) ) AS t2
+WHERE ( `__hw_d_n` <> 0 OR `__hw_d_s1` <> 0 OR `__hw_d_c2` <> 0 ) ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`k` AND t.`__hw_k1` IS NOT DISTINCT FROM s.`x` AND t.`gid` IS NOT DISTINCT FROM s.`grouping_id` AND __HW_AMONG('__hw_stage_using', 'k', t.`g`) AND __HW_AMONG('__hw_stage_using', 'grouping_id', t.`gid`)
+WHEN MATCHED AND (t.`__hw_n` + s.`__hw_d_n` = 0) THEN DELETE
+WHEN MATCHED THEN UPDATE SET `v` = CASE WHEN (t.`__hw_c2` + s.`__hw_d_c2`) > 0 THEN (t.`__hw_s1` + s.`__hw_d_s1`) END, `__hw_n` = IF(t.`__hw_n` + s.`__hw_d_n` >= 1, t.`__hw_n` + s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), `__hw_s1` = t.`__hw_s1` + s.`__hw_d_s1`, `__hw_c2` = t.`__hw_c2` + s.`__hw_d_c2`
+WHEN NOT MATCHED THEN INSERT (`g`, `v`, `gid`, `__hw_k1`, `__hw_n`, `__hw_s1`, `__hw_c2`)
+VALUES ( s.`k`, CASE WHEN s.`__hw_d_c2` > 0 THEN s.`__hw_d_s1` END, s.`grouping_id`, s.`x`, IF(s.`__hw_d_n` >= 1, s.`__hw_d_n`, CAST(RAISE_ERROR('HW4003: a group of the stream table holds fewer rows than are to be taken away') AS BIGINT)), s.`__hw_d_s1`, s.`__hw_d_c2` )
+
 ---- query
 SELECT g, COUNT(*) AS n, SUM(v) AS s FROM (SELECT k AS g, SUM(id) AS v, grouping_id(k, x) AS gid FROM l GROUP BY ROLLUP (k, x)) q GROUP BY g
 

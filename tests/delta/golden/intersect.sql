@@ -122,6 +122,59 @@ WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
 WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
 VALUES ( s.`g`, s.`v` )
 
+-- changed: l netted, r netted; apply: replace_keys
+
+-- __hw_stage_1
+SELECT DISTINCT
+  `g` AS `__hw_f1`, `v` AS `__hw_f2`
+FROM (
+  SELECT `k` AS `g`, `x` AS `v`
+  FROM `__hw_src_0_delta`
+  UNION ALL
+  SELECT `k` AS `g`, `y` AS `v`
+  FROM `__hw_src_1_delta` ) AS t1
+
+-- __hw_stage_2
+SELECT `__hw_f1`, `__hw_f2`, `g`, `v`, `__hw_here`
+FROM (
+  SELECT `__hw_f1`, `__hw_f2`
+  FROM `__hw_stage_1` ) AS t1
+LEFT JOIN (
+  SELECT `g`, `v`, TRUE AS `__hw_here`
+  FROM (
+    SELECT `k` AS `g`, `x` AS `v`
+    FROM (
+      SELECT `k`, `x`
+      FROM `__hw_src_0_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `x`) ) AS t2
+    LEFT SEMI JOIN (
+      SELECT `__hw_f1`, `__hw_f2`
+      FROM `__hw_stage_1` ) AS t3
+      ON `k` IS NOT DISTINCT FROM `__hw_f1` AND `x` IS NOT DISTINCT FROM `__hw_f2`
+    INTERSECT
+    SELECT `k_1` AS `g`, `y` AS `v`
+    FROM (
+      SELECT `k` AS `k_1`, `y`
+      FROM `__hw_src_1_new`
+      WHERE __HW_AMONG('__hw_stage_1', '__hw_f1', `k`)
+        AND __HW_AMONG('__hw_stage_1', '__hw_f2', `y`) ) AS t4
+    LEFT SEMI JOIN (
+      SELECT `__hw_f1`, `__hw_f2`
+      FROM `__hw_stage_1` ) AS t5
+      ON `k_1` IS NOT DISTINCT FROM `__hw_f1` AND `y` IS NOT DISTINCT FROM `__hw_f2` ) AS t6 ) AS t7
+  ON `g` IS NOT DISTINCT FROM `__hw_f1` AND `v` IS NOT DISTINCT FROM `__hw_f2`
+
+-- statement
+MERGE INTO `__hw_target` AS t
+USING (
+SELECT `__hw_f1`, `__hw_f2`, `g`, `v`, `__hw_here`
+FROM `__hw_stage_2` ) AS s
+ON t.`g` IS NOT DISTINCT FROM s.`__hw_f1` AND t.`v` IS NOT DISTINCT FROM s.`__hw_f2` AND __HW_AMONG('__hw_stage_2', '__hw_f1', t.`g`) AND __HW_AMONG('__hw_stage_2', '__hw_f2', t.`v`)
+WHEN MATCHED AND (s.`__hw_here` IS NULL) THEN DELETE
+WHEN NOT MATCHED AND (s.`__hw_here`) THEN INSERT (`g`, `v`)
+VALUES ( s.`g`, s.`v` )
+
 -- changed: l mixed; apply: replace_keys
 
 -- __hw_stage_1

@@ -25,6 +25,15 @@ FROM (
   SELECT `k`, `y`
   FROM `__hw_src_0_new` TABLESAMPLE (10 PERCENT) ) AS t1(`k_1`, `y_1`)
 
+-- changed: r netted; apply: overwrite
+
+-- statement
+INSERT OVERWRITE `__hw_target`
+SELECT `k_1` AS `g`, `y_1` AS `v`, CONCAT('__hw_run', ':', MONOTONICALLY_INCREASING_ID()) AS `__hw_id`
+FROM (
+  SELECT `k`, `y`
+  FROM `__hw_src_0_new` TABLESAMPLE (10 PERCENT) ) AS t1(`k_1`, `y_1`)
+
 ---- query
 SELECT k AS g, y AS v FROM r TABLESAMPLE (10 PERCENT)
 
